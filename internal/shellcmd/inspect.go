@@ -13,9 +13,9 @@ import (
 // inspectRows are read-only uses of programs that manage containers, clusters, services, packages and accounts. Like
 // useRows they count for reading alone. None of them lets the workspace name a program or a server. Uses that show
 // secrets, such as docker inspect without a format and kubectl get secret, are left out.
-var inspectRows = [][]row{containerRows, clusterRows, serviceRows, packageRows, accountRows, binaryRows}
+var inspectRows = [][]row{dockerRows, clusterRows, serviceRows, packageRows, accountRows, binaryRows}
 
-var containerRows = []row{
+var dockerRows = []row{
 	{"docker|podman ps|container ls|container list|container ps",
 		"a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
 	{"docker|podman images|image ls|image list", "a f= q all digests filter= format= no-trunc quiet",

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -161,97 +162,53 @@ func (c *Command) changesGitHub() bool {
 	return posts && !query
 }
 
-// shows are uses of programs that run what they are given, which only show something: crontab -l, tmux ls.
-var shows = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{"crontab": "-l", "tmux": "ls list-sessions list-windows has-session info",
-		"screen": "-ls -list", "perf": "list", "hash": "-r -l", "ssh-agent": "-s -c", "psql": "-l --list"}
-})
-
-// onlyShows reports such a use, a test of a port, and a query of a database.
-func (c *Command) onlyShows() bool {
-	switch {
-	case c.Name == "history":
-		return len(c.Args) == 0 || len(c.Args) == 1 && numeric(c.Args[0])
-	case len(c.Args) == 0:
-		return false
-	case shows()[c.Name].Has(c.Args[0].Text):
-		return len(c.Args) == 1 || c.Name == "tmux" && !slices.ContainsFunc(c.Args, func(a Word) bool {
-			return !a.Static || strings.ContainsAny(a.Text, ";#")
-		})
-	case c.Name == "nc" || c.Name == "ncat" || c.Name == "netcat":
-		return strings.HasPrefix(c.Args[0].Text, "-") && strings.Contains(c.Args[0].Text, "z") &&
-			!slices.ContainsFunc(c.Args, func(a Word) bool {
-				return !a.Static || strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-zvnuw46") != ""
-			})
-	case c.Name == "sqlite3":
-		return c.queries("", sqliteFlags, 1)
-	case c.Name == "duckdb":
-		return c.queries("-c", sqliteFlags, 1)
-	case c.Name == "psql":
-		return c.queries("-c", psqlFlags, -1)
-	case c.Name == "clickhouse-client":
-		return c.queries("-q", mysqlFlags, -1)
-	case c.Name == "mongosh" || c.Name == "mongo":
-		return c.asksMongo()
-	case c.Name == "mysql" || c.Name == "mariadb" || c.Name == "cqlsh":
-		return c.queries("-e", mysqlFlags, -1)
-	}
-	return false
+// showRows are uses of programs that run what they are given, or harm data, which only show something: they list, test a
+// port, or ask a database.
+var showRows = []row{
+	{"crontab -l", "", spec{max: -1}}, {"screen -ls|-list", "", spec{max: -1}}, {"perf list", "", spec{max: -1}},
+	{"hash -r|-l", "", spec{max: -1}}, {"ssh-agent -s|-c", "", spec{max: -1}},
+	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: plainWindows}},
+	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
+	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: needs("it connects", "z")}},
+	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
+		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1)}},
+	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
+		"no-password list command=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
+	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
+	{"clickhouse-client", mysqlOptions + " q=! query=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
+	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: readsMongo().MatchString, check: asksMongo}},
 }
 
-// Options that change how a query is shown, or where it is made; with = those with a value in the next word.
-const (
-	sqliteFlags lazy.Words = `-json -csv -header -noheader -column -line -list -box -table -markdown -readonly -batch
-		-separator= -nullvalue=`
-	psqlFlags lazy.Words = `-t -A -q -X -w -x -At -tA -tAq -qtA -tAX -qAt --csv -h= -U= -d= -p= -F= --host= --username=
-		--dbname= --port= --tuples-only --no-align --quiet --no-psqlrc --no-password`
-	mysqlFlags lazy.Words = `-N -B -s -t -E -p -NB -BN -sN -Ns -h= -u= -D= -P= --host= --user= --database= --port= --table
-		--batch --silent --skip-column-names`
-)
+const mysqlOptions = "N B s t E h= u= D= P= p? host= user= database= port= table batch silent skip-column-names"
 
-// queryOptions are the long options with a query, behind the program.
-const queryOptions lazy.Words = `psql--command mysql--execute mariadb--execute cqlsh--execute clickhouse-client-q
-	clickhouse-client--query`
+var showSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, showRows, false) })
 
-// queries reports a client of a database with queries only: those behind an option, or operands from a number on.
-func (c *Command) queries(option string, flags lazy.Words, from int) bool {
-	queries, operands := 0, 0
-	for i := 0; i < len(c.Args); i++ {
-		a := c.Args[i]
-		name, text, attached := strings.Cut(a.Text, "=")
-		switch {
-		case !a.Static && (a.split || from >= 0 && operands >= from):
-			return false
-		case option != "" && i+1 < len(c.Args) && strings.HasPrefix(a.Text, "-") &&
-			(strings.HasSuffix(a.Text, option[1:]) && strings.Trim(a.Text, "-tAqXwxNBs") == option[1:] ||
-				queryOptions.Has(c.Name+a.Text)):
-			if i++; !c.Args[i].Static || !plainQuery(c.Args[i].Text) {
-				return false
-			}
-			queries++
-		case !a.Static || a.Text == "" || a.Text[0] != '-':
-			if operands++; from >= 0 && operands > from {
-				if !plainQuery(a.Text) {
-					return false
-				}
-				queries++
-			}
-		case c.Name == "psql" && (a.Text == "-l" || a.Text == "--list"):
-			queries++
-		case attached && queryOptions.Has(c.Name+name):
-			if !plainQuery(text) {
-				return false
-			}
-			queries++
-		case flags.Has(a.Text), attached && flags.Has(name+"="), len(a.Text) > 2 && flags.Has(a.Text[:2]+"="),
-			from < 0 && len(a.Text) > 2 && a.Text[:2] == "-p": // with the password
-		case flags.Has(a.Text+"=") && i+1 < len(c.Args):
-			i++
-		default:
-			return false
+// onlyShows reports such a use.
+func (c *Command) onlyShows() bool {
+	s, n := c.findIn(showSpecs())
+	return s != nil && s.uncovered(c, n, 0, workdirs{any: true}) == ""
+}
+
+var plainWindows = operandsAre(func(o Word) bool { return o.Static && !strings.ContainsAny(o.Text, ";#") },
+	" may be more than a name")
+
+// asks is a check for queries, of which those that are options have been read: at least one, and the operands from a
+// number on must be some, too.
+func asks(from int) func(*invocation) string {
+	return func(u *invocation) string {
+		queries := u.operands[min(from, len(u.operands)):]
+		if slices.ContainsFunc(queries, func(q Word) bool { return !q.Static || !plainQuery(q.Text) }) {
+			return "it is no query"
 		}
+		if len(u.command.Redirects) > 0 || len(queries) == 0 && !u.has("c", "command", "e", "execute", "q", "query", "l", "list", "eval") {
+			return "it reads queries"
+		}
+		return ""
 	}
-	return queries > 0 && len(c.Redirects) == 0
+}
+
+func asksMongo(u *invocation) string {
+	return cmp.Or(asks(1)(u), operandsAre(func(o Word) bool { return mongoName().MatchString(o.Text) }, " is a program")(u))
 }
 
 var (
@@ -274,26 +231,6 @@ var readsMongo = lazy.Regexp(`^\s*(printjson\(|JSON\.stringify\(|EJSON\.stringif
 	`(limit|skip|sort|toArray|count|pretty|explain|length|size)(\([^()$\x60]*\))?))*\)?;?\s*$`)
 
 var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
-
-// asksMongo reports a shell of MongoDB with only such programs.
-func (c *Command) asksMongo() bool {
-	asks, names := 0, 0
-	for i, a := range c.Args {
-		switch {
-		case i > 0 && c.Args[i-1].Text == "--eval":
-			if !a.Static || !readsMongo().MatchString(a.Text) {
-				return false
-			}
-			asks++
-		case a.Text == "--eval", a.Text == "--quiet", a.Text == "--norc", a.Text == "--json":
-		case names > 0 || !mongoName().MatchString(a.Text):
-			return false
-		default:
-			names++
-		}
-	}
-	return asks > 0
-}
 
 // plainQuery reports statements that only select, and commands of a client that only describe.
 func plainQuery(text string) bool {

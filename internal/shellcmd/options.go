@@ -185,7 +185,7 @@ func (u *invocation) option(s *spec, args []Word) (n int, why string) {
 		switch s.options[name] {
 		case flag:
 			u.given = append(u.given, given{name: name})
-		case value, pathValue:
+		case value, pathValue, code:
 			if s.separate && (i > 1 || len(text) > 2 && !digits(text[2:])) {
 				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
 			}
@@ -221,7 +221,7 @@ func (u *invocation) long(s *spec, args []Word) (n int, why string) {
 		return 1, ""
 	case maybe:
 		return u.value(s, name, v, true, args)
-	case value, pathValue:
+	case value, pathValue, code:
 		return u.value(s, name, v, attached, args)
 	case pair, pairPath:
 		return u.pair(s, name, args)
@@ -270,7 +270,10 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 			return n, unknownOption(g.value.Text, u.command.Name)
 		}
 	}
-	if !g.value.Static {
+	switch late := !g.value.Static; {
+	case s.options[name] == code && (late || !s.runs(g.value.Text)):
+		return n, "what it runs is not known to be harmless"
+	case late && !(s.says && (!g.value.split || g.value.kind == folder || ownUser().MatchString(g.value.Text))):
 		return n, "the value of the option " + args[0].Text + " is only known when it runs"
 	}
 	u.given = append(u.given, g)

@@ -12,18 +12,19 @@ import (
 type spec struct {
 	options  map[string]arity
 	operands operands
-	max      int       // the most operands; 0 for any number, -1 for none
-	read     bool      // it only reads
-	digits   bool      // operands may be digits that are only known at run time
-	says     bool      // operands may be any text that is only known at run time
-	globs    globLevel // how it handles names of files that look like options
-	oneDash  bool      // long options have one dash, as those of go and find
-	count    bool      // -5 is an option
-	fixed    bool      // operands select what runs: a rule that lists one covers no others
-	raw      bool      // it has no options; what looks like one is an operand
-	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
-	separate bool      // the value of a short option is always the next word; only digits may be attached
-	pretty   bool      // --format and --pretty may name a format in the settings of git
+	max      int                    // the most operands; 0 for any number, -1 for none
+	read     bool                   // it only reads
+	digits   bool                   // operands may be digits that are only known at run time
+	says     bool                   // operands, and values of options, may be any text that is only known at run time
+	globs    globLevel              // how it handles names of files that look like options
+	oneDash  bool                   // long options have one dash, as those of go and find
+	count    bool                   // -5 is an option
+	fixed    bool                   // operands select what runs: a rule that lists one covers no others
+	raw      bool                   // it has no options; what looks like one is an operand
+	first    bool                   // options end at the first operand: what follows is operands, whatever it looks like
+	separate bool                   // the value of a short option is always the next word; only digits may be attached
+	pretty   bool                   // --format and --pretty may name a format in the settings of git
+	runs     func(text string) bool // accepts what it runs
 	check    func(*invocation) string
 }
 
@@ -37,10 +38,11 @@ const (
 	maybe           // nothing, or text after =
 	pair            // two words of text
 	pairPath        // a word of text, and a path
+	code            // text that it runs
 )
 
 // arities are told by the signs behind an option.
-var arities = map[string]arity{"": flag, "=": value, "/": pathValue, "?": maybe, "==": pair, "=/": pairPath}
+var arities = map[string]arity{"": flag, "=": value, "/": pathValue, "?": maybe, "==": pair, "=/": pairPath, "=!": code}
 
 // operands is the kind of the words that are not options.
 type operands uint8
@@ -61,7 +63,8 @@ const (
 )
 
 // A row is a line of the tables. Options are words: one letter is a short option, more are a long one; a sign at the
-// end says what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path.
+// end says what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path, =! text that
+// runs must accept.
 type row struct {
 	names   string // with | between programs that are alike; with blanks for sub-commands
 	options string
@@ -78,25 +81,23 @@ var specs = sync.OnceValue(func() map[string]*spec {
 	return m
 })
 
-func addRows(m map[string]*spec, list []row, read bool) {
+// addRows adds rows to a table, by program, or by program and sub-command.
+func addRows(m map[string]*spec, list []row, read bool) map[string]*spec {
 	for _, r := range list {
 		s := r.spec
 		s.read, s.options = read, map[string]arity{}
 		for o := range strings.FieldsSeq(r.options) {
-			name := strings.TrimRight(o, "=/?")
+			name := strings.TrimRight(o, "=/?!")
 			s.options[name] = arities[o[len(name):]]
 		}
-		first, rest, sub := strings.Cut(r.names, " ")
-		for name := range strings.SplitSeq(first, "|") {
-			if sub {
-				for tail := range strings.SplitSeq(rest, "|") {
-					m[name+" "+tail] = &s
-				}
-				continue
+		programs, subs, _ := strings.Cut(r.names, " ")
+		for name := range strings.SplitSeq(programs, "|") {
+			for sub := range strings.SplitSeq(subs, "|") {
+				m[strings.TrimSpace(name+" "+sub)] = &s
 			}
-			m[name] = &s
 		}
 	}
+	return m
 }
 
 // hasSubs are programs whose first operand is a sub-command.

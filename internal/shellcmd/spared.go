@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk/filenames"
@@ -45,51 +46,45 @@ var ownMode = lazy.Regexp(`^(0?[67][045][045]|u[+=][rwxX]+|[ugoa]*\+[rxX]+|g?o?-
 
 const reachesAll = "it can reach all of the machine"
 
-// contained reports docker run whose options give the container nothing of the machine but its network, variables, and
-// folders of the workspace.
+// containerRows are uses of docker run whose options give the container nothing of the machine but its network,
+// variables, and folders of the workspace.
+var containerRows = []row{{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty " +
+	"rm init read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= " +
+	"hostname= u= user= entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= shm-size= " +
+	"ulimit= l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= pids-limit= cap-drop= " +
+	"health-cmd= health-interval= health-retries= health-timeout= v= volume=",
+	spec{first: true, says: true}}}
+
+var containerSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, containerRows, false) })
+
+// contained reports such a use.
 func (c *Command) contained(p workdirs) bool {
-	args := c.Args
-	if len(args) > 0 && args[0].Text == "container" {
-		args = args[1:]
-	}
-	if len(args) == 0 || args[0].Text != "run" && args[0].Text != "create" {
+	s, n := c.findIn(containerSpecs())
+	if s == nil || n == 0 {
 		return false
 	}
-	for i := 1; i < len(args); i++ {
-		name, text, attached := strings.Cut(args[i].Text, "=")
-		value := Word{Text: text, Static: args[i].Static}
-		switch {
-		case args[i].Text == "" || args[i].Text[0] != '-':
-			return args[i].Static // the image
-		case args[i].Static && plainFlags().MatchString(name):
-			continue
-		case !plainValues.Has(name), attached && !args[i].Static:
-			return false
-		case !attached && i+1 < len(args):
-			i++
-			value = args[i]
-		}
-		from, _, two := strings.Cut(value.path(), ":")
-		switch known := value.Static || value.kind == folder; { // a folder's own name counts as one word
-		case !known && value.split && !ownUser().MatchString(value.Text),
-			strings.Contains(name, "-v") && (!known || two && !volumeName().MatchString(from) &&
-				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "")),
-			strings.HasPrefix(name, "--net") && (!value.Static || from == "host" || two):
-			return false
+	u := &invocation{command: c}
+	if u.read(s, c.Args[n:]) != "" || len(u.operands) == 0 || !u.operands[0].Static { // the image
+		return false
+	}
+	for _, g := range u.given {
+		from, _, two := strings.Cut(g.value.path(), ":")
+		switch known := g.value.Static || g.value.kind == folder; g.name {
+		case "v", "volume":
+			if !known || two && !volumeName().MatchString(from) &&
+				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "") {
+				return false
+			}
+		case "net", "network":
+			if !g.value.Static || from == "host" || two {
+				return false
+			}
 		}
 	}
-	return false
+	return true
 }
 
-// plainValues are options of docker run with a value that give a container nothing of the machine, but for some of -v
-// and --network; plainFlags are such options without one.
-const plainValues lazy.Words = `-e --env --env-file -w --workdir -p --publish --expose --name -h --hostname -u --user
-	--entrypoint --network --net --network-alias --platform --pull -m --memory --memory-swap --cpus --shm-size --ulimit -l
-	--label --tmpfs --add-host --dns --restart --stop-timeout --stop-signal --gpus --cpuset-cpus --pids-limit --cap-drop
-	--health-cmd --health-interval --health-retries --health-timeout -v --volume`
-
 var (
-	plainFlags = lazy.Regexp(`^(-[ditP]+|--(detach|interactive|tty|rm|init|read-only|publish-all|quiet|no-healthcheck))$`)
 	volumeName = lazy.Regexp(`^[A-Za-z0-9][\w.-]+$`)
 	ownUser    = lazy.Regexp(`^\$\(id -u\)(:\$\(id -g\))?$`)
 )
