@@ -29,7 +29,7 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 		w.function(c, dirs)
 	case *syntax.CoprocClause:
 		w.construct("coproc", c, nil, dirs, "a coprocess")
-		w.within("coproc", func(w *walker) { w.coproc(c, dirs) })
+		w.within("coproc").coproc(c, dirs)
 	case *syntax.DeclClause:
 		w.declare(c, dirs)
 	case *syntax.ArithmCmd:
@@ -71,13 +71,12 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 	w.endless(c)
 	w.forget(c.Cond...)
 	w.forget(c.Do...)
-	return w.repeated(func(w *walker) folderFlow {
-		out := w.stmts(c.Cond, dirs).any()
-		if name, ends := w.readsNames(c); name != "" {
-			w.loopVariable(name, w.names.each(ends))
-		}
-		return w.join(out, w.stmts(c.Do, out))
-	})
+	w = w.repeated()
+	out := w.stmts(c.Cond, dirs).any()
+	if name, ends := w.readsNames(c); name != "" {
+		w.loopVariable(name, w.names.each(ends))
+	}
+	return join(out, w.stmts(c.Do, out))
 }
 
 // readsNames returns the variable of while read -r NAME, if it is given names of files, and what ends each: "" where
@@ -116,7 +115,7 @@ func (w *walker) readsNames(c *syntax.WhileClause) (name, ends string) {
 // nulRead reports read -r -d "" NAME.
 func nulRead(args []Word) bool { return len(args) == 4 && args[1].Text == "-d" && args[2].Text == "" }
 
-func (w *walker) join(dirs []string, f folderFlow) folderFlow {
+func join(dirs []string, f folderFlow) folderFlow {
 	u := union(dirs, f.any())
 	return folderFlow{u, u}
 }
@@ -126,13 +125,12 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) folderFlow {
 	if len(c.Cond) > 0 { // a final else has none
 		cond = w.stmts(c.Cond, dirs)
 	}
-	return w.maybeRuns(func(w *walker) folderFlow {
-		out := w.join(cond.bad, w.stmts(c.Then, cond.ok))
-		if c.Else != nil {
-			return w.join(out.ok, w.ifClause(c.Else, cond.bad))
-		}
-		return out
-	})
+	w = w.maybeRuns()
+	out := join(cond.bad, w.stmts(c.Then, cond.ok))
+	if c.Else != nil {
+		return join(out.ok, w.ifClause(c.Else, cond.bad))
+	}
+	return out
 }
 
 // loopName reports names for a loop's variable; other names mean something to the shell or to programs.
@@ -179,11 +177,10 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 	}
 	out := folderFlow{dirs, dirs}
 	for _, item := range items {
-		f := w.repeated(func(w *walker) folderFlow {
-			w.unrolled = max(w.unrolled, 1) * len(items)
-			w.loopVariable(name, item)
-			return w.join(dirs, w.stmts(body, dirs))
-		})
+		inner := w.repeated()
+		inner.unrolled = max(w.unrolled, 1) * len(items)
+		inner.loopVariable(name, item)
+		f := join(dirs, inner.stmts(body, dirs))
 		out = folderFlow{union(out.ok, f.ok), union(out.bad, f.bad)}
 	}
 	w.bind(name, late)
@@ -228,7 +225,7 @@ func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) folderFlow {
 			doubts = append(doubts, w.inside(p, dirs)...)
 		}
 		// ;& falls through into the next one, from any of those before
-		out = union(out, w.maybeRuns(func(w *walker) folderFlow { return w.stmts(item.Stmts, out) }).any())
+		out = union(out, w.maybeRuns().stmts(item.Stmts, out).any())
 	}
 	if len(doubts) > 0 {
 		w.construct("case", c, nil, dirs, doubts...)
@@ -243,9 +240,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	}
 	w.all.bomb = cmp.Or(isForkBomb(c, name), w.all.bomb)
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
-	w.within(inFunction+name, func(w *walker) {
-		w.repeated(func(w *walker) folderFlow { return w.stmt(c.Body, dirs) })
-	})
+	w.within(inFunction+name).repeated().stmt(c.Body, dirs)
 }
 
 func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
@@ -329,7 +324,7 @@ func (w *walker) comparison(n *syntax.BinaryTest) []string {
 	}
 	for _, x := range []syntax.TestExpr{n.X, n.Y} {
 		word, ok := x.(*syntax.Word)
-		if !ok || !digits(readWord(word, "").Text) && readWord(word, "").kind != number {
+		if !ok || !digits(readWord(word, "", nil).Text) && readWord(word, "", nil).kind != number {
 			return []string{"arithmetic with variables can run commands"}
 		}
 	}
@@ -508,14 +503,13 @@ func (w *walker) passesMore(at int, words []Word) bool {
 	}) {
 		return true
 	}
-	_, more := scan(wrappers()["xargs"], args).value("a", "p", "o", "arg-file", "interactive")
-	return more
+	return wrappers()["xargs"].spec.before("xargs", args).has("a", "p", "o", "arg-file", "interactive")
 }
 
 // xargsReads returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
 // backslashes count, as they do with -I; and the text that words are put in the place of, "" for none.
 func xargsReads(args []Word) (ends, place string) {
-	for _, g := range scan(wrappers()["xargs"], args).given {
+	for _, g := range wrappers()["xargs"].spec.before("xargs", args).given {
 		switch g.name {
 		case "0", "null":
 			ends = byNUL
@@ -595,20 +589,6 @@ func (w *walker) findExec(at, depth int) {
 
 // late stands for a value that is only known at run time.
 var late = Word{kind: runtime}
-
-// inSubshell walks commands of a subshell: its variables are gone afterwards.
-func (w *walker) inSubshell(walk func(*walker)) {
-	inner := *w
-	inner.variables = maps.Clone(w.variables)
-	walk(&inner)
-}
-
-// maybeRuns walks commands that may or may not run: their variables may or may not be set afterwards.
-func (w *walker) maybeRuns(walk func(*walker) folderFlow) folderFlow {
-	inner := *w
-	inner.unsure = true
-	return walk(&inner)
-}
 
 // maxValue is the longest value of a variable that is followed, in bytes: x=$x$x doubles it each time.
 const maxValue = 1 << 10

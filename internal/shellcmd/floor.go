@@ -811,11 +811,11 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	}
 	var text []string
 	if a.Value != nil {
-		text = append(text, readWord(a.Value, w.slice(a.Value)).Text)
+		text = append(text, readWord(a.Value, w.slice(a.Value), nil).Text)
 	} else {
 		for _, e := range a.Array.Elems {
 			if e.Value != nil {
-				text = append(text, readWord(e.Value, w.slice(e.Value)).Text)
+				text = append(text, readWord(e.Value, w.slice(e.Value), nil).Text)
 			}
 		}
 	}
@@ -835,7 +835,7 @@ func (w *walker) keepText(name, value string) {
 func (w *walker) keepItems(name string, items []*syntax.Word) {
 	var text []string
 	for _, x := range items {
-		text = append(text, readWord(x, w.slice(x)).Text)
+		text = append(text, readWord(x, w.slice(x), nil).Text)
 	}
 	w.keepText(name, strings.Join(text, " "))
 	if w.all.lists == nil {
@@ -874,7 +874,7 @@ func callsItself(s *syntax.Stmt, name string) bool {
 	if !ok || len(call.Args) != 1 {
 		return false
 	}
-	word := readWord(call.Args[0], "")
+	word := readWord(call.Args[0], "", nil)
 	return word.Static && word.Text == name
 }
 

@@ -9,61 +9,13 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// wrapperArgs holds what is known about the arguments of a wrapper.
-type wrapperArgs struct {
-	rest    []Word // from the first operand on
-	unknown string // an option that is not in the list; rest is then the words after it
-	given   []given
-}
-
-// value is that of one of some options.
-func (s wrapperArgs) value(names ...string) (value Word, has bool) {
-	for _, g := range s.given {
-		if slices.Contains(names, g.name) {
-			value, has = g.value, true
-		}
+// before reads the options before the first operand.
+func (s *spec) before(name string, args []Word) *invocation {
+	u := &invocation{command: &Command{Name: name}}
+	if u.read(s, args) != "" || u.ended {
+		u.unknown, u.operands = args[u.at].Text, args[u.at+1:]
 	}
-	return value, has
-}
-
-// scan parses the options of a wrapper.
-func scan(r wrapper, args []Word) (s wrapperArgs) {
-	for ; len(args) > 0; args = args[1:] {
-		text := args[0].Text
-		if !args[0].Static || len(text) < 2 || text[0] != '-' {
-			break
-		}
-		if text == "--" {
-			args = args[1:]
-			break
-		}
-		name, value, attached := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-		takes := r.long.Has(name + "=")
-		known := takes || r.long.Has(name) && !attached || r.long.Has(name+"?")
-		if text[1] != '-' {
-			letters := text[1:]
-			if at := strings.IndexAny(letters, r.values); at >= 0 {
-				letters, name, value = letters[:at], letters[at:at+1], letters[at+1:]
-				takes, attached = true, value != ""
-			} else {
-				name, takes = "", false
-			}
-			known = strings.Trim(letters, r.flags) == ""
-			for _, letter := range strings.Split(letters, "") {
-				s.given = append(s.given, given{name: letter})
-			}
-		}
-		if known = known && (!takes || attached || len(args) > 1 && args[1].Static); !known {
-			return wrapperArgs{rest: args[1:], unknown: text, given: s.given}
-		}
-		if takes && !attached {
-			args = args[1:]
-			value = args[0].Text
-		}
-		s.given = append(s.given, given{name, static(value)})
-	}
-	s.rest = args
-	return s
+	return u
 }
 
 // An invocation is a command seen as options and operands.
@@ -75,6 +27,9 @@ type invocation struct {
 	extra    int // how many operands are not in the user's rule
 	listed   int // how many of the first arguments are in the user's rule, and are accepted unchanged
 	pretty   bool
+	at       int    // the word at which reading has ended
+	ended    bool   // the value of the last option is missing
+	unknown  string // of before: an option that is not in the list; operands are then the words after it
 }
 
 type given struct {
@@ -85,6 +40,16 @@ type given struct {
 // has reports one of some options.
 func (u *invocation) has(names ...string) bool {
 	return slices.ContainsFunc(u.given, func(g given) bool { return slices.Contains(names, g.name) })
+}
+
+// last is the last value of one of some options.
+func (u *invocation) last(names ...string) (value Word, has bool) {
+	for _, g := range u.given {
+		if slices.Contains(names, g.name) {
+			value, has = g.value, true
+		}
+	}
+	return value, has
 }
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.
@@ -139,6 +104,7 @@ func (u *invocation) openOperands(s *spec) string {
 func (u *invocation) read(s *spec, args []Word) string {
 	for i := 0; i < len(args); {
 		a := args[i]
+		u.at = i
 		if a.Static && a.Text == "--" && !s.raw && !(s.first && len(u.operands) > 0) {
 			for _, a := range args[i+1:] { // options count in spite of the -- in find and go vet
 				if s.oneDash && strings.HasPrefix(a.Text, "-") {
@@ -248,10 +214,10 @@ func (u *invocation) pair(s *spec, name string, args []Word) (n int, why string)
 // -n --rotate has a value only where it is attached, and git log --format --output=x writes x before it fails.
 var optionLike = lazy.Regexp(`^-[^0-9]`)
 
-// takesAny reports options that always take the next word: the tests of find, and the patterns of grep.
+// takesAny reports options that always take the next word: the tests of find, the text of env -S, and the patterns of grep.
 func (u *invocation) takesAny(name string) bool {
 	switch u.command.Name {
-	case "find":
+	case "find", "env":
 		return true
 	case "grep", "egrep", "fgrep", "rg":
 		return slices.Contains([]string{"e", "regexp", "g", "glob", "r", "replace"}, name)
@@ -263,6 +229,7 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 	g, n := given{name, static(text)}, 1
 	if !attached {
 		if len(args) < 2 {
+			u.ended = true
 			return 1, ""
 		}
 		g.value, n = args[1], 2

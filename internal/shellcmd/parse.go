@@ -319,7 +319,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 	case *syntax.CmdSubst:
 		return w.substitution(p, dirs)
 	case *syntax.ProcSubst:
-		w.within(p.Op.String()+"...)", func(w *walker) { w.inSubshell(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+		w.within(p.Op.String()+"...)").inSubshell().stmts(p.Stmts, dirs)
 	case *syntax.ParamExp:
 		return w.insideParam(p, dirs)
 	case *syntax.ArithmExp:
@@ -336,7 +336,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 }
 
 func (w *walker) substitution(p *syntax.CmdSubst, dirs []string) (doubts []string) {
-	w.within("$(...)", func(w *walker) { w.inSubshell(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+	w.within("$(...)").inSubshell().stmts(p.Stmts, dirs)
 	switch {
 	case p.TempFile || p.ReplyVar:
 		return []string{"a substitution that is not known"}

@@ -72,7 +72,7 @@ func folderOf(c *syntax.CmdSubst) string {
 		return ""
 	}
 	for _, r := range c.Stmts[0].Redirs {
-		if to := readWord(r.Word, ""); to.Text != "/dev/null" || r.N == nil || r.N.Value != "2" {
+		if to := readWord(r.Word, "", nil); to.Text != "/dev/null" || r.N == nil || r.N.Value != "2" {
 			return ""
 		}
 	}

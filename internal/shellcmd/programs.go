@@ -85,11 +85,7 @@ var specs = sync.OnceValue(func() map[string]*spec {
 func addRows(m map[string]*spec, list []row, read bool) map[string]*spec {
 	for _, r := range list {
 		s := r.spec
-		s.read, s.options = read, map[string]arity{}
-		for o := range strings.FieldsSeq(r.options) {
-			name := strings.TrimRight(o, "=/?!")
-			s.options[name] = arities[o[len(name):]]
-		}
+		s.read, s.options = read, readOptions(r.options)
 		programs, subs, _ := strings.Cut(r.names, " ")
 		for name := range strings.SplitSeq(programs, "|") {
 			for sub := range strings.SplitSeq(subs, "|") {
@@ -98,6 +94,15 @@ func addRows(m map[string]*spec, list []row, read bool) map[string]*spec {
 		}
 	}
 	return m
+}
+
+func readOptions(text string) map[string]arity {
+	options := map[string]arity{}
+	for o := range strings.FieldsSeq(text) {
+		name := strings.TrimRight(o, "=/?!")
+		options[name] = arities[o[len(name):]]
+	}
+	return options
 }
 
 // hasSubs are programs whose first operand is a sub-command.

@@ -264,9 +264,12 @@ func (w *walker) textRunner(at int) {
 	}
 }
 
+const sshOptions = "4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= S= " +
+	"W= w="
+
 func afterHost(args []Word) []Word {
-	s := scan(wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw"}, args)
-	return s.rest[min(1, len(s.rest)):]
+	u := leading(sshOptions).before("ssh", args)
+	return u.operands[min(1, len(u.operands)):]
 }
 
 // interpreters run programs in a language of their own. The options are those that come before a text to run, and those

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,18 +79,32 @@ func (w *walker) slice(n syntax.Node) string {
 	return w.src[from:to]
 }
 
-// within walks a part found in a construct.
-func (w *walker) within(name string, walk func(*walker)) {
+// within is the walker for a part found in a construct.
+func (w *walker) within(name string) *walker {
 	inner := *w
 	inner.via = append(slices.Clip(w.via), name)
-	walk(&inner)
+	return &inner
 }
 
-// repeated walks a part that may run any number of times.
-func (w *walker) repeated(walk func(*walker) folderFlow) folderFlow {
+// repeated is the walker for a part that may run any number of times.
+func (w *walker) repeated() *walker {
 	inner := *w
 	inner.loop = true
-	return walk(&inner)
+	return &inner
+}
+
+// inSubshell is the walker for commands of a subshell: its variables are gone afterwards.
+func (w *walker) inSubshell() *walker {
+	inner := *w
+	inner.variables = maps.Clone(w.variables)
+	return &inner
+}
+
+// maybeRuns is the walker for commands that may or may not run: their variables may or may not be set afterwards.
+func (w *walker) maybeRuns() *walker {
+	inner := *w
+	inner.unsure = true
+	return &inner
 }
 
 func (w *walker) stmts(list []*syntax.Stmt, dirs []string) folderFlow {
@@ -114,7 +129,7 @@ func (w *walker) stmt(s *syntax.Stmt, dirs []string) folderFlow {
 	f := folderFlow{dirs, dirs}
 	if s.Background {
 		w.construct("&", s, s.Redirs, dirs)
-		w.inSubshell(func(w *walker) { f = w.command(s, dirs) })
+		_ = w.inSubshell().command(s, dirs) // which leaves this shell where it is
 	} else {
 		f = w.command(s, dirs)
 	}
@@ -149,12 +164,15 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	case *syntax.Block:
 		return w.stmts(c.Stmts, dirs)
 	case *syntax.Subshell:
-		w.inSubshell(func(w *walker) { w.stmts(c.Stmts, dirs) })
+		w.inSubshell().stmts(c.Stmts, dirs)
 		return folderFlow{dirs, dirs}
 	case *syntax.BinaryCmd:
 		return w.binary(c, dirs)
 	case *syntax.TimeClause:
-		return w.timed(c, dirs)
+		if c.Stmt != nil {
+			return w.within("time").stmt(c.Stmt, dirs)
+		}
+		return folderFlow{dirs, dirs}
 	}
 	return w.compound(s, dirs)
 }
@@ -189,20 +207,19 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.maybeRuns(func(w *walker) folderFlow { return w.stmt(c.Y, x.ok) })
+		y := w.maybeRuns().stmt(c.Y, x.ok)
 		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.maybeRuns(func(w *walker) folderFlow { return w.stmt(c.Y, x.bad) })
+		y := w.maybeRuns().stmt(c.Y, x.bad)
 		return folderFlow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(w.all.commands)
-		w.inSubshell(func(w *walker) { w.stmt(c.X, dirs) })
+		w.inSubshell().stmt(c.X, dirs)
 		to := len(w.all.commands)
-		w.inSubshell(func(w *walker) {
-			w.names = printsNames(w.all.commands[from:to])
-			w.stmt(c.Y, dirs)
-		})
+		right := w.inSubshell()
+		right.names = printsNames(w.all.commands[from:to])
+		right.stmt(c.Y, dirs)
 		w.feed(to, span{from, to})
 		if to == from+1 {
 			for i := range w.all.commands[to:] {
@@ -233,14 +250,6 @@ func (w *walker) piped(from, to int) {
 		}
 	}
 	w.guessText(to, textOf(x.Args))
-}
-
-func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f folderFlow) {
-	f = folderFlow{dirs, dirs}
-	if c.Stmt != nil {
-		w.within("time", func(w *walker) { f = w.stmt(c.Stmt, dirs) })
-	}
-	return f
 }
 
 // construct lists something that is more than the commands in it.

@@ -68,16 +68,11 @@ func (w *walker) wordList(list []*syntax.Word) (out []Word) {
 
 // word reads a word with what is known of the variables in it.
 func (w *walker) word(x *syntax.Word) Word {
-	r := reader{whole: len(x.Parts) == 1, variables: w.variables}
-	for _, p := range x.Parts {
-		r.part(p)
-	}
-	return r.word(w.slice(x))
+	return readWord(x, w.slice(x), w.variables)
 }
 
-// readWord reads a word without.
-func readWord(x *syntax.Word, raw string) Word {
-	r := reader{whole: len(x.Parts) == 1}
+func readWord(x *syntax.Word, raw string, variables map[string]Word) Word {
+	r := reader{whole: len(x.Parts) == 1, variables: variables}
 	for _, p := range x.Parts {
 		r.part(p)
 	}

@@ -5,64 +5,78 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A wrapper is a program that runs the command in its arguments.
 type wrapper struct {
-	flags, values string     // short options, without and with a value
-	long          lazy.Words // long options; with = those that take a value, with ? those that may have one after =
-	skip          int        // operands before the command
-	assigns       bool       // NAME=value may come first
-	plain         bool       // it does nothing of its own
-	own           string     // what is doubtful about itself
-	added         string     // what is doubtful about the command in it
+	names   string
+	options string // as those of a row
+	skip    int    // operands before the command
+	assigns bool   // NAME=value may come first
+	plain   bool   // it does nothing of its own
+	own     string // what is doubtful about itself
+	added   string // what is doubtful about the command in it
+
+	spec *spec
 }
 
 const otherUser = "it runs as another user"
 
+var wrapperRows = []wrapper{
+	{names: "env", options: "i 0 v u= C= S= ignore-environment null debug unset= chdir= split-string=", assigns: true,
+		plain: true},
+	{names: "command", options: "p v V", plain: true}, {names: "builtin|nohup|rlwrap|busybox|toybox"},
+	{names: "jobs", options: "l n p r s x"}, {names: "exec", options: "c l a="}, {names: "unbuffer", options: "p"},
+	{names: "nice", options: "0 1 2 3 4 5 6 7 8 9 n= adjustment=", plain: true},
+	{names: "ionice", options: "t c= n= class= classdata= ignore", plain: true},
+	{names: "timeout", options: "v k= s= kill-after= signal= preserve-status foreground verbose", skip: 1, plain: true},
+	{names: "setsid", options: "c f w ctty fork wait"},
+	{names: "stdbuf", options: "i= o= e= input= output= error=", plain: true},
+	{names: "time", options: "p v a q o= f= portability verbose append quiet output= format="},
+	{names: "chrt", options: "a b f i m o r R v p= T= P= D=", skip: 1},
+	{names: "taskset", options: "a c p=", skip: 1},
+	{names: "chroot", options: "userspec= groups= skip-chdir", skip: 1, own: "it runs in another file system"},
+	{names: "unshare", options: "c f i m n p r u U C T R= S= G= w= fork map-root-user mount net pid user",
+		own: "it runs in a system of its own"},
+	{names: "nsenter", options: "a F W t= S= G= all target=", own: "it runs in another system"},
+	{names: "flock", options: "s x e u n o F v w= E= shared exclusive unlock nonblock close timeout=", skip: 1},
+	{names: "watch", options: "b c d e g p t w x n= q= interval= exec", own: "it runs it again and again"},
+	{names: "entr", options: "a c d n p r s z", own: "it runs it again and again"},
+	{names: "strace", options: "c f C D i q r t T v V x y e= o= O= p= P= s= S= u= E="},
+	{names: "ltrace", options: "c f C i L r S t T a= A= e= F= l= n= o= p= s= u="},
+	{names: "fakeroot", options: "u l= s= i= b="}, {names: "proot", options: "r= b= w= q= k="},
+	{names: "caffeinate", options: "d i m s u t= w="},
+	{names: "sudo", options: "A b B E e H i K k l n P S s V v u= g= h= p= C= r= t= T= U= D= R= user= group= " +
+		"preserve-env login shell non-interactive stdin set-home background chdir=", assigns: true, own: otherUser,
+		added: otherUser},
+	{names: "doas", options: "n L s u= C=", own: otherUser, added: otherUser},
+	{names: "pkexec", options: "user=", own: otherUser, added: otherUser},
+	{names: "runuser", options: "u= g= G=", own: otherUser, added: otherUser},
+	{names: "gosu", skip: 1, own: otherUser, added: otherUser},
+	{names: "xargs", options: "0 r t p x o I= n= P= L= d= a= E= s= J= R= null no-run-if-empty verbose interactive exit " +
+		"max-args= max-procs= max-lines? replace? delimiter= arg-file= max-chars=", plain: true,
+		added: "xargs adds words to it that are only known when it runs"},
+	{names: "parallel", options: "0 k X a= j= I= N=", own: readsCode,
+		added: "parallel adds words to it that are only known when it runs"},
+	{names: "systemd-run", options: "d G P q r S t p= u= user scope pty unit=", own: "it runs as a service"},
+}
+
 var wrappers = sync.OnceValue(func() map[string]wrapper {
-	return map[string]wrapper{
-		"env": {flags: "i0v", values: "uCS", long: "ignore-environment null debug unset= chdir= split-string=", assigns: true,
-			plain: true},
-		"command": {flags: "pvV", plain: true}, "builtin": {}, "jobs": {flags: "lnprsx"}, "nohup": {}, "rlwrap": {},
-		"exec": {flags: "cl", values: "a"}, "busybox": {}, "toybox": {}, "unbuffer": {flags: "p"},
-		"nice":   {flags: "0123456789", values: "n", long: "adjustment=", plain: true},
-		"ionice": {flags: "t", values: "cn", long: "class= classdata= ignore", plain: true},
-		"timeout": {flags: "v", values: "ks", long: "kill-after= signal= preserve-status foreground verbose", skip: 1,
-			plain: true},
-		"setsid":  {flags: "cfw", long: "ctty fork wait"},
-		"stdbuf":  {values: "ioe", long: "input= output= error=", plain: true},
-		"time":    {flags: "pvaq", values: "of", long: "portability verbose append quiet output= format="},
-		"chrt":    {flags: "abfimorRv", values: "pTPD", skip: 1},
-		"taskset": {flags: "ac", values: "p", skip: 1},
-		"chroot":  {long: "userspec= groups= skip-chdir", skip: 1, own: "it runs in another file system"},
-		"unshare": {flags: "cfimnpruUCT", values: "RSGw", long: "fork map-root-user mount net pid user",
-			own: "it runs in a system of its own"},
-		"nsenter":    {flags: "aFW", values: "tSG", long: "all target=", own: "it runs in another system"},
-		"flock":      {flags: "sxeunoFv", values: "wE", long: "shared exclusive unlock nonblock close timeout=", skip: 1},
-		"watch":      {flags: "bcdegptwx", values: "nq", long: "interval= exec", own: "it runs it again and again"},
-		"entr":       {flags: "acdnprsz", own: "it runs it again and again"},
-		"strace":     {flags: "cfCDiqrtTvVxy", values: "eoOpPsSuE"},
-		"ltrace":     {flags: "cfCiLrStT", values: "aAeFlnopsu"},
-		"fakeroot":   {flags: "u", values: "lsib"},
-		"proot":      {values: "rbwqk"},
-		"caffeinate": {flags: "dimsu", values: "tw"},
-		"sudo": {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR", assigns: true, own: otherUser, added: otherUser,
-			long: "user= group= preserve-env login shell non-interactive stdin set-home background chdir="},
-		"doas":    {flags: "nLs", values: "uC", own: otherUser, added: otherUser},
-		"pkexec":  {long: "user=", own: otherUser, added: otherUser},
-		"runuser": {values: "ugG", own: otherUser, added: otherUser},
-		"gosu":    {skip: 1, own: otherUser, added: otherUser},
-		"xargs": {flags: "0rtpxo", values: "InPLdaEsJR", plain: true, long: "null no-run-if-empty verbose interactive exit " +
-			"max-args= max-procs= max-lines? replace? delimiter= arg-file= max-chars=",
-			added: "xargs adds words to it that are only known when it runs"},
-		"parallel": {flags: "0kX", values: "ajIN", own: readsCode,
-			added: "parallel adds words to it that are only known when it runs"},
-		"systemd-run": {flags: "dGPqrSt", values: "pu", long: "user scope pty unit=", own: "it runs as a service"},
+	m := map[string]wrapper{}
+	for _, r := range wrapperRows {
+		r.spec = leading(r.options)
+		for name := range strings.SplitSeq(r.names, "|") {
+			m[name] = r
+		}
 	}
+	return m
 })
+
+// leading is for options before the first operand, behind which they are for something else.
+func leading(options string) *spec {
+	return &spec{options: readOptions(options), first: true, digits: true}
+}
 
 // unwrap lists the commands that a command runs.
 func (w *walker) unwrap(at, depth int) {
@@ -149,21 +163,21 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	if r.own != "" {
 		w.doubt(at, r.own)
 	}
-	s := scan(r, c.Args)
-	split, _ := s.value("S", "split-string")
-	folder, _ := s.value("C", "D", "chdir")
-	_, looks := s.value("v", "V")
+	s := r.spec.before(c.Name, c.Args)
+	split, _ := s.last("S", "split-string")
+	folder, _ := s.last("C", "D", "chdir")
+	looks := s.has("v", "V")
 	switch {
 	case looks && c.Name == "command":
 		return
 	case s.unknown != "":
 		w.severe(at, "the option "+s.unknown+" of "+c.Name+" is not known")
-		w.commandStarts(at, s.rest)
+		w.commandStarts(at, s.operands)
 		w.guessAll(at, c.Args)
 		return
 	case split.Text != "":
 		w.severe(at, c.Name+" splits a text into words")
-		for _, x := range s.rest {
+		for _, x := range s.operands {
 			if x.Static {
 				x.Text = textutil.ShellQuoted(x.Text)
 			}
@@ -171,9 +185,9 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		}
 		w.string(at, split, c.Name+" -S")
 		return
-	case c.Name == "env" && len(s.rest) > 0 && s.rest[0].Text == "-":
+	case c.Name == "env" && len(s.operands) > 0 && s.operands[0].Text == "-":
 		w.doubt(at, "env with options changes what runs") // as with -i
-		s.rest = s.rest[1:]
+		s.operands = s.operands[1:]
 	case c.Name == "env" && len(s.given) > 0:
 		w.doubt(at, "env with options changes what runs")
 	}
@@ -196,7 +210,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 			w.severe(at, "what it runs cannot be determined")
 		}
 	}
-	w.afterOptions(at, r, s.rest, depth)
+	w.afterOptions(at, r, s.operands, depth)
 }
 
 // afterOptions continues with the operands of a wrapper.
