@@ -148,22 +148,21 @@ func (u *invocation) option(s *spec, args []Word) (n int, why string) {
 	}
 	for i := 1; i < len(text); i++ {
 		name := text[i : i+1]
-		switch s.options[name] {
-		case flag:
+		switch kind := s.options[name]; {
+		case kind == flag:
 			u.given = append(u.given, given{name: name})
-		case value, pathValue, code:
+		case kind == maybe:
+			return u.value(s, name, text[i+1:], true, args)
+		case kind != 0:
 			if s.separate && (i > 1 || len(text) > 2 && !digits(text[2:])) {
 				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
 			}
 			return u.value(s, name, text[i+1:], i+1 < len(text), args)
-		case maybe:
-			return u.value(s, name, text[i+1:], true, args)
-		default: // or it is listed as a whole, such as -ra; sort -month-sort is no long option, but sort -m -o nth-sort
-			if s.options[text] != flag {
-				return 1, unknownOption(text, u.command.Name)
-			}
-			u.given = append(u.given, given{name: text})
+		case s.options[text] == flag: // it is listed as a whole, such as -ra; sort -month-sort is no long option, but sort
+			u.given = append(u.given, given{name: text}) // -m -o nth-sort
 			return 1, ""
+		default:
+			return 1, unknownOption(text, u.command.Name)
 		}
 	}
 	return 1, ""
@@ -173,41 +172,31 @@ func unknownOption(option, program string) string {
 	return "the option " + option + " of " + program + " is not known to be harmless"
 }
 
+// long reads an option with a name. Of two words behind it the second one may be any text unless it is a path.
 func (u *invocation) long(s *spec, args []Word) (n int, why string) {
-	name, v, attached := strings.Cut(strings.TrimLeft(args[0].Text, "-"), "=")
-	if len(name) == 1 && !s.oneDash || attached && u.command.Name == "xxd" { // cut short; or its value is in the next word
-		return 1, unknownOption(args[0].Text, u.command.Name)
-	}
-	switch s.options[name] {
-	case flag:
-		if attached && (!s.oneDash || v != "true" && v != "false") {
-			return 1, unknownOption(args[0].Text, u.command.Name)
-		}
+	text := args[0].Text
+	name, v, attached := strings.Cut(strings.TrimLeft(text, "-"), "=")
+	kind := s.options[name]
+	two := kind == pair || kind == pairPath
+	switch {
+	case kind == 0, len(name) == 1 && !s.oneDash, attached && u.command.Name == "xxd", // its value is in the next word
+		kind == flag && attached && (!s.oneDash || v != "true" && v != "false"),
+		two && (len(args) < 3 || !args[1].Static || text != "--"+name):
+		return 1, unknownOption(text, u.command.Name)
+	case kind == flag:
 		u.given = append(u.given, given{name: name})
 		return 1, ""
-	case maybe:
-		return u.value(s, name, v, true, args)
-	case value, pathValue, code:
-		return u.value(s, name, v, attached, args)
-	case pair, pairPath:
-		return u.pair(s, name, args)
-	}
-	return 1, unknownOption(args[0].Text, u.command.Name)
-}
-
-// pair reads an option with two words, the second of which may be any text unless it is a path.
-func (u *invocation) pair(s *spec, name string, args []Word) (n int, why string) {
-	if len(args) < 3 || !args[1].Static || args[0].Text != "--"+name {
-		return 1, unknownOption(args[0].Text, u.command.Name)
+	case !two:
+		return u.value(s, name, v, attached || kind == maybe, args)
 	}
 	u.given = append(u.given, given{name, args[2]})
-	if s.options[name] == pairPath {
-		if !args[2].Static {
-			return 3, "the value of the option " + args[0].Text + " is only known when it runs"
-		}
-		return 3, u.workdirs.path(args[2])
+	switch {
+	case kind == pair:
+		return 3, ""
+	case !args[2].Static:
+		return 3, "the value of the option " + text + " is only known when it runs"
 	}
-	return 3, ""
+	return 3, u.workdirs.path(args[2])
 }
 
 // optionLike is a word that a program may take for an option although one that takes a value precedes it: journalctl

@@ -57,19 +57,19 @@ type Command struct {
 	// Doubts say what cannot be determined about it, each in a short phrase; none means that all is known.
 	Doubts []string
 
-	built     bool     // it stands for a construct
-	shows     bool     // its assignments change only how it orders and shows things
-	sets      bool     // it only sets variables that programs ignore
-	severe    bool     // one of the doubts is about what would run
-	changeDir bool     // git has -C, which dirs have followed
-	kept      []Word   // of find: the arguments without the commands in them; nil for all
-	maybe     bool     // it is a guess at what another command runs
-	again     bool     // it is given names of files that are made again
-	reads     bool     // of a guess: it runs what it reads
-	script    bool     // of a guess: its name is that of a script, or of a sub-command
-	dirs      []string // the folders it may run in, relative to the first one or absolute
-	writes    []Word   // the files that a text in it writes to
-	input     span     // the commands that print what it reads
+	built  bool     // it stands for a construct
+	shows  bool     // its assignments change only how it orders and shows things
+	sets   bool     // it only sets variables that programs ignore
+	severe bool     // one of the doubts is about what would run
+	skip   int      // of git: how many words before the sub-command are options that do not matter any more
+	kept   []Word   // of find: the arguments without the commands in them; nil for all
+	maybe  bool     // it is a guess at what another command runs
+	again  bool     // it is given names of files that are made again
+	reads  bool     // of a guess: it runs what it reads
+	script bool     // of a guess: its name is that of a script, or of a sub-command
+	dirs   []string // the folders it may run in, relative to the first one or absolute
+	writes []Word   // the files that a text in it writes to
+	input  span     // the commands that print what it reads
 }
 
 // A span is a part of the commands of a text: from the first index on, and before the second.
@@ -141,9 +141,6 @@ func statements(text string) (list []*syntax.Stmt, err error) {
 
 // readDifferently finds text that the parser and bash do not read alike.
 func readDifferently(text string, file *syntax.File) error {
-	if at := ambiguousComment(text, file); at >= 0 {
-		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
-	}
 	if at := longComment().FindStringIndex(text); at != nil {
 		return &RefusedError{Offset: at[0], whole: true,
 			Reason: "a line with # ends with a backslash, and the comment may or may not go on"}
@@ -155,7 +152,7 @@ func readDifferently(text string, file *syntax.File) error {
 	return endsElsewhere(text, file)
 }
 
-// endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: the next backquote ends a
+// endsElsewhere finds a comment in the middle of a word, and a substitution, or a text in quotes, that ends elsewhere for bash: the next backquote ends a
 // substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
 // characters. Those in a substitution are its own. It sees each node once, however deep expansions are in expansions.
 func endsElsewhere(text string, file *syntax.File) (err error) {
@@ -170,6 +167,11 @@ func endsElsewhere(text string, file *syntax.File) (err error) {
 		}
 		in := inParam[len(inParam)-1]
 		switch n := n.(type) {
+		case *syntax.Comment: // for bash one begins a word
+			at := int(n.Hash.Offset())
+			if at > 0 && at <= len(text) && !strings.ContainsRune(" \t\n;&|()", rune(text[at-1])) {
+				err = &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
+			}
 		case *syntax.CmdSubst:
 			from, to := int(n.Left.Offset())+1, int(n.Right.Offset())
 			if n.Backquotes && from < to && to <= len(text) && innerBackquote().MatchString(text[from:to]) {
@@ -205,22 +207,6 @@ var joinedLine = lazy.Regexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
 // longComment may be a comment that the parser, unlike bash, continues in the next line.
 var longComment = lazy.Regexp(`#[^\n]*\\\n`)
-
-// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. For bash
-// a comment begins a word.
-func ambiguousComment(text string, file *syntax.File) (at int) {
-	at = -1
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok {
-			i := int(c.Hash.Offset())
-			if i > 0 && i <= len(text) && !strings.ContainsRune(" \t\n;&|()", rune(text[i-1])) {
-				at = i
-			}
-		}
-		return at < 0
-	})
-	return at
-}
 
 func refusedSyntax(err error) *RefusedError {
 	if e, ok := errors.AsType[syntax.ParseError](err); ok {

@@ -161,21 +161,10 @@ func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
 
 // plainArgs are the arguments without options that only affect display.
 func (c *Command) plainArgs() []Word {
-	args := c.Args
 	if c.kept != nil {
 		return c.kept
 	}
-	for c.Name == "git" && len(args) > 0 {
-		switch {
-		case args[0].Text == "--no-pager" || args[0].Text == "-P":
-			args = args[1:]
-		case c.changeDir && len(args) > 1 && args[0].Text == "-C":
-			args = args[2:]
-		default:
-			return args
-		}
-	}
-	return args
+	return c.Args[c.skip:]
 }
 
 const goBuild = " v x n a race msan asan work short trimpath p= tags= mod= buildvcs? cover covermode= coverpkg= "

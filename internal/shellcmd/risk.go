@@ -231,7 +231,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 	}
 	if sub != "" { // without the options before it: -C and -c are others there
 		git := *c
-		git.Args = append([]Word{static(sub)}, rest...)
+		git.Args, git.skip = append([]Word{static(sub)}, rest...), 0
 		c = &git
 	}
 	for _, u := range harmfulUses()[usualName(cmp.Or(c.Name, c.Program.Text))] {

@@ -25,18 +25,17 @@ var (
 // shell lists the commands of a shell.
 func (w *walker) shell(at int) {
 	c := w.all.commands[at]
-	text, found, sure := shellText(c.Args)
+	text, found, login, sure := shellText(c.Args)
 	switch {
 	case checksSyntax(&c):
-	case found && !sure && onlyLogin(c.Args):
-		w.doubt(at, "the start files of a login shell are not looked into")
-		w.otherShell(at, text)
-		w.string(at, text, c.Name+" -c")
 	case found && !sure:
 		w.severe(at, "an option of "+c.Name+" that is not known to be harmless")
 		w.string(at, text, c.Name+" -c")
 		w.guessTexts(at)
 	case found:
+		if login {
+			w.doubt(at, "the start files of a login shell are not looked into")
+		}
 		w.otherShell(at, text)
 		w.string(at, text, c.Name+" -c")
 	case slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || a.Text == "" || a.Text[0] != '-' }):
@@ -45,21 +44,6 @@ func (w *walker) shell(at int) {
 	default:
 		w.input(at)
 	}
-}
-
-// onlyLogin reports bash -lc TEXT: with other options that make a shell no less safe.
-func onlyLogin(args []Word) bool {
-	for _, a := range args {
-		switch {
-		case !a.Static || a.Text == "" || a.Text[0] != '-':
-			return false
-		case a.Text == "--login" || a.Text == "--noprofile" || a.Text == "--norc":
-		case strings.Trim(a.Text, "-euxl") == "":
-		default:
-			return strings.Count(a.Text, "c") == 1 && strings.Trim(a.Text, "-euxlc") == ""
-		}
-	}
-	return false
 }
 
 // background is a single &.
@@ -82,46 +66,35 @@ func (w *walker) otherShell(at int, text Word) {
 }
 
 // shellText finds the text after -c. It is not sure when there are options that could matter.
-func shellText(args []Word) (text Word, found, sure bool) {
+func shellText(args []Word) (text Word, found, login, sure bool) {
 	sure = true
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		option := a.Static && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+')
 		switch {
+		case found && !option:
+			return a, true, login, sure
 		case !option && i == 0:
-			return Word{}, false, sure // a file, and what follows is for it
-		case !option:
+			return Word{}, false, false, sure // a file, and what follows is for it
+		case found, !option:
 			sure = false
 		case a.Text == "--noprofile" || a.Text == "--norc" || a.Text == "--posix":
-		case a.Text[0] == '-' && a.Text[1] != '-' && strings.Contains(a.Text, "c"):
-			return commandString(args[i:], sure)
-		case a.Text[0] == '+' && strings.Contains(a.Text, "c"):
-			return commandString(args[i:], false)
+		case a.Text == "--login":
+			login = true
 		case strings.HasSuffix(a.Text, "o") && strings.Trim(a.Text, "-euxo") == "" && i+1 < len(args) &&
 			setOption.Has(args[i+1].Text):
 			i++
 		default:
-			sure = sure && strings.Trim(a.Text, "-eux") == ""
+			found = a.Text[1] != '-' && strings.Contains(a.Text, "c")
+			login = login || strings.Contains(a.Text, "l")
+			sure = sure && strings.Trim(a.Text, "-euxlc") == "" && strings.Count(a.Text, "c") <= 1
 		}
 	}
-	return Word{}, false, sure
+	return Word{}, false, login, sure
 }
 
 // setOption are the words after -o that make a shell no less safe.
 const setOption lazy.Words = `pipefail errexit nounset xtrace`
-
-// commandString takes the text for an option such as -c or -ec; options may be between them.
-func commandString(args []Word, sure bool) (text Word, found, _ bool) {
-	sure = sure && strings.Trim(args[0].Text, "-euxc") == "" && strings.Count(args[0].Text, "c") == 1
-	for _, a := range args[1:] {
-		if a.Static && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+') {
-			sure = false
-			continue
-		}
-		return a, true, sure
-	}
-	return Word{}, false, false
-}
 
 // string takes apart a text that a command runs.
 func (w *walker) string(at int, text Word, via string) {

@@ -122,25 +122,26 @@ func (w *walker) fill(c *Command, words []Word) {
 	}
 }
 
-// moveGit follows -C before the sub-command of git. Redirects are relative to the previous folder.
+// moveGit skips the options before a sub-command of git that only affect display, and follows -C. Redirects are relative
+// to the previous folder.
 func (c *Command) moveGit() {
 	var to []string // joined once: there may be many
-	for args := c.Args; c.Name == "git" && len(c.Redirects) == 0 && len(args) > 1; {
+	for args := c.Args; c.Name == "git" && len(args) > 0; args = c.Args[c.skip:] {
 		switch {
 		case args[0].Text == "--no-pager" || args[0].Text == "-P":
-			args = args[1:]
+			c.skip++
 			continue
-		case args[0].Text == "-C" && args[1].where() != "":
+		case args[0].Text == "-C" && len(args) > 1 && args[1].where() != "" && len(c.Redirects) == 0:
 			if path.IsAbs(args[1].where()) {
 				to = nil
 			}
-			to, args = append(to, args[1].where()), args[2:]
+			to, c.skip = append(to, args[1].where()), c.skip+2
 			continue
 		}
 		break
 	}
 	if len(to) > 0 {
-		c.dirs, c.changeDir = slices.Clone(c.dirs), true
+		c.dirs = slices.Clone(c.dirs)
 		for i, d := range c.dirs {
 			c.dirs[i] = joined(d, strings.Join(to, "/"))
 		}
