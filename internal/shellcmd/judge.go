@@ -259,21 +259,26 @@ func onlyReads(c *Command, p workdirs) string {
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
 var versioned = sync.OnceValue(func() map[string]lazy.Words {
-	m := map[string]lazy.Words{}
-	for _, pair := range [][2]lazy.Words{
+	return wordsOf([][2]lazy.Words{
 		{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake
 			docker podman kubectl curl wget tar sqlite3 psql jq rg fd gh terraform tofu aws vim protoc sed awk gawk find sort
 			diff less ldd ld rsync mysql redis-cli shellcheck xxd`},
 		{"-v", "node npm npx ruby perl php make docker podman nginx redis-cli unzip zip xxd dig"},
 		{"-V", "python python3 pip pip3 curl wget psql ssh tmux nginx mysql"}, {"-version", "java javac sqlite3 ffmpeg"},
 		{"version", "openssl gh helm"}, {"--list-sdks --list-runtimes", "dotnet"},
-	} {
+	})
+})
+
+// wordsOf are words by program, from pairs of words and the programs that they are for.
+func wordsOf(pairs [][2]lazy.Words) map[string]lazy.Words {
+	m := map[string]lazy.Words{}
+	for _, pair := range pairs {
 		for name := range pair[1].All() {
 			m[name] += " " + pair[0]
 		}
 	}
 	return m
-})
+}
 
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
 func printsVersion(c *Command) bool {

@@ -249,13 +249,10 @@ func afterHost(args []Word) []Word {
 // that only print something.
 var interpreters = sync.OnceValue(func() map[string]interpreter {
 	m := map[string]interpreter{
-		"python": {"c", "-V --version"}, "python2": {"c", "-V --version"}, "python3": {"c", "-V --version"},
-		"pypy3": {"c", "--version"},
-		"perl":  {"eEnpMmi", "-v --version"}, "ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"},
-		"nodejs": {"epr", "-v --version"}, "bun": {"e", "--version"}, "deno": {"e", "--version"},
-		"php": {"rBRE", "-v --version"},
-		"lua": {"el", "-v"}, "tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""},
-		"gdb": {"xe", "--version"},
+		"python": {"c", "-V --version"}, "pypy": {"c", "--version"}, "perl": {"eEnpMmi", "-v --version"},
+		"ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"}, "nodejs": {"epr", "-v --version"},
+		"bun": {"e", "--version"}, "deno": {"e", "--version"}, "php": {"rBRE", "-v --version"}, "lua": {"el", "-v"},
+		"tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""}, "gdb": {"xe", "--version"},
 	}
 	for name := range changesMore.All() {
 		m[name] = interpreter{"*", "--version"}
@@ -281,8 +278,7 @@ func interpreterOf(name string) (r interpreter, ok bool) {
 // syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
 // among them: with -c it runs BEGIN blocks.
 var syntaxChecks = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
-		"ruby": "-c"}
+	return wordsOf([][2]lazy.Words{{"-n", "bash sh dash"}, {"--check", "node"}, {"-c", "node ruby"}, {"-l", "php"}})
 })
 
 func checksSyntax(c *Command) bool {
@@ -430,19 +426,17 @@ const (
 )
 
 // textWords are words by which other programs run text, perhaps with it attached.
-var textWords = sync.OnceValue(func() map[string][]string {
-	return map[string][]string{
-		"R": {"-e"}, "julia": {"-e", "-E", "--eval", "--print"}, "octave": {"--eval"}, "ghc": {"-e"}, "groovy": {"-e"},
-		"scala": {"-e"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "clojure": {"-e"}, "clj": {"-e"}, "bb": {"-e"},
-		"racket": {"-e"}, "swift": {"-e"}, "erl": {"-eval"}, "guile": {"-c"}, "sbcl": {"--eval"}, "deno": {"eval"},
-		"bun": {"eval", "-p", "--print"}, "python": {"timeit"}, "python3": {"timeit"},
-		"tsx": {"-e", "--eval", "-p", "--print"}, "ts-node": {"-e", "--eval", "-p", "--print"}, "luajit": {"-e"},
-		"pypy": {"-c"}, "ipython": {"-c"}, "micropython": {"-c"}, "jruby": {"-e"}, "qjs": {"-e"},
-	}
+var textWords = sync.OnceValue(func() map[string]lazy.Words {
+	return wordsOf([][2]lazy.Words{
+		{"-e", "R julia ghc groovy scala elixir iex clojure clj bb racket swift tsx ts-node luajit jruby qjs"},
+		{"--eval", "julia octave elixir iex sbcl tsx ts-node"}, {"-E", "julia"}, {"-p --print", "bun tsx ts-node"},
+		{"--print", "julia"}, {"-eval", "erl"}, {"-c", "guile pypy ipython micropython"}, {"eval", "deno bun"},
+		{"timeit", "python python3"},
+	})
 })
 
 func (c *Command) evaluatesText() bool {
-	return slices.ContainsFunc(textWords()[c.Name], func(word string) bool {
+	return textWords()[c.Name].Any(func(word string) bool {
 		return slices.ContainsFunc(c.Args, func(a Word) bool {
 			return a.Text == word || word[0] == '-' && strings.HasPrefix(a.Text, word)
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Programs take the values of some variables for commands, for options, or for places to look for what they run.
@@ -92,4 +93,44 @@ func (w *walker) variablesIn(at int, words []Word) {
 			w.variable(at, name, static(value))
 		}
 	}
+}
+
+// keepValue records a variable's value; the last one counts. That of an array is its elements.
+func (w *walker) keepValue(a *syntax.Assign) {
+	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append || a.Index != nil {
+		return
+	}
+	var text []string
+	if a.Value != nil {
+		text = append(text, readWord(a.Value, w.slice(a.Value), nil).Text)
+	} else {
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				text = append(text, readWord(e.Value, w.slice(e.Value), nil).Text)
+			}
+		}
+	}
+	w.keepText(a.Name.Value, strings.Join(text, " "))
+}
+
+func (w *walker) keepText(name, value string) {
+	if len(w.all.values) < 100 && len(value) <= 256 {
+		if w.all.values == nil {
+			w.all.values = map[string]string{}
+		}
+		w.all.values[name] = value
+	}
+}
+
+// keepItems records the words of a loop for its variable. It is a list: the body of the loop runs for each.
+func (w *walker) keepItems(name string, items []*syntax.Word) {
+	var text []string
+	for _, x := range items {
+		text = append(text, readWord(x, w.slice(x), nil).Text)
+	}
+	w.keepText(name, strings.Join(text, " "))
+	if w.all.lists == nil {
+		w.all.lists = map[string]bool{}
+	}
+	w.all.lists[name] = true
 }

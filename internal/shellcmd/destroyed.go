@@ -1,0 +1,285 @@
+package shellcmd
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
+// legitimately emptied, such as /tmp, /opt and /mnt, are not among them.
+const systemFolders lazy.Words = `/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users
+	/System /Library /Applications /private`
+
+// homes are the home folders that are not in /home or /Users.
+const homes lazy.Words = `/root /var/root`
+
+// isHome reports a home folder, or a pattern for some. A path deeper in one is none.
+func isHome(full string) bool {
+	own, err := os.UserHomeDir()
+	folder, name := path.Split(full)
+	return homes.Has(full) || (folder == "/home/" || folder == "/Users/") && name != "" ||
+		err == nil && own != "" && full == path.Clean(own)
+}
+
+// target says what would be lost with a file, "" when the loss may be intended.
+func (f *floor) target(text string, p workdirs) string {
+	plain, name := f.emptied(text)
+	if !strings.HasPrefix(plain, "~") && strings.Contains(plain, "$") || plain == "" {
+		return ""
+	}
+	for _, d := range p.dirs {
+		for _, to := range append(slices.Clip(f.entered), plain) {
+			to, unset := f.emptied(to)
+			if name = cmp.Or(name, unset); strings.HasPrefix(to, "~") {
+				to = "/home/" + to
+			}
+			d = joined(d, to)
+		}
+		if why := isDestroyed(d); why != "" {
+			if name != "" {
+				f.hint = " where $" + name + " is empty, and nothing here sets it; ${" + name + ":?} fails then"
+			}
+			return why
+		}
+	}
+	return ""
+}
+
+// emptied is a path without the variables that nothing is known to set: "$X"/* is /* then. It names one of them.
+func (f *floor) emptied(text string) (out, name string) {
+	out = variable().ReplaceAllStringFunc(text, func(found string) string {
+		m := variable().FindStringSubmatch(found)
+		if m[2] != "" && m[2][0] != '%' && m[2][0] != '#' || !f.unset(m[1]+m[3]) {
+			return found
+		}
+		name = m[1] + m[3]
+		return ""
+	})
+	return out, name
+}
+
+var (
+	// inherited are variables that a shell is started with, or sets itself.
+	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|` +
+		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
+	// setsAny are commands that may set a variable without naming it, and set -u, with which none is empty.
+	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|nounset)\b|(^|[\s;&|({])\.\s|` +
+		`\bset\s+-\w*u`)
+)
+
+// A wholeText is the text of a call, with what it says of variables, which is looked up once.
+type wholeText struct {
+	text  string
+	words map[string]bool // but those behind $ or {, which take a value; nil before the lookup
+	sets  bool            // one of setsAny is in it
+}
+
+// unset reports a variable that the text does not name but to take its value, and that is not there before it.
+func (f *floor) unset(name string) bool {
+	if inherited().MatchString(name) || slices.Contains(f.at.Env, name) {
+		return false
+	}
+	w := f.outer
+	if w.words == nil {
+		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
+		for i := 0; i < len(w.text); i++ {
+			begin := i
+			for i < len(w.text) && isWordByte(w.text[i]) {
+				i++
+			}
+			if i > begin && (begin == 0 || w.text[begin-1] != '$' && w.text[begin-1] != '{') {
+				w.words[w.text[begin:i]] = true
+			}
+		}
+	}
+	return !w.sets && !w.words[name]
+}
+
+// rootOfProcess is another path of the root.
+var rootOfProcess = lazy.Regexp(`^(/proc/[^/]+(/task/[^/]+)?/root)+(/|$)`)
+
+func isDestroyed(full string) string {
+	full = path.Clean(rootOfProcess().ReplaceAllString(full, "/"))
+	folder, last := path.Split(full)
+	folder = path.Clean(folder)
+	all := strings.ContainsAny(last, "*?[") && matchesAll(last)
+	switch {
+	case full == "/", all && folder == "/":
+		return wholeSystem
+	case systemFolders.Has(full), all && systemFolders.Has(folder):
+		return wholeSystem
+	case isHome(full), all && isHome(folder):
+		return wholeHome
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if strings.HasPrefix(full, "/") && strings.ContainsAny(first, "*?[") && matchesSystem(first) {
+		return wholeSystem
+	}
+	return ""
+}
+
+// matchesAll reports patterns for everything in a folder: *, .*, ?*, .[!.]*.
+func matchesAll(pattern string) bool {
+	return strings.Trim(pattern, "*?.") == "" || pattern == ".[!.]*" || pattern == ".[^.]*" || pattern == "[!.]*"
+}
+
+// matchesSystem reports a pattern at the root that matches system folders, such as ??? and [a-z]*.
+func matchesSystem(pattern string) bool {
+	pattern = strings.ReplaceAll(pattern, "[!", "[^")
+	return systemFolders.Any(func(folder string) bool {
+		ok, _ := path.Match(pattern, folder[1:])
+		return ok
+	})
+}
+
+var (
+	device = lazy.Regexp(`^/dev/(disk/by-[a-z]+/.+|block/.+|r?disk[0-9*?\[].*|(a?da|vtbd|nvd)[0-9].*|mapper/` +
+		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
+	// accounts are files without which no one can log in.
+	accounts lazy.Words = `/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab`
+)
+
+// redirects examines the targets of writes.
+func (f *floor) redirects(c *Command) string {
+	for _, r := range c.Redirects {
+		target := path.Clean(f.text(r.Target))
+		switch {
+		case !r.Writes:
+		case device().MatchString(target):
+			return wholeDisk
+		case target == sysrq:
+			return "it would stop the machine"
+		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && accounts.Has(target):
+			return wholeSystem
+		}
+	}
+	return ""
+}
+
+// overwrites examines what a program writes to: devices, and files without which no one can log in.
+func (f *floor) overwrites(c *Command, name string, operands []string) string {
+	to := f.texts(c.written())
+	switch name {
+	case "rm", "unlink", "shred", "truncate":
+		to = operands
+	case "tee":
+		if option(f.texts(c.Args), "a", "append") {
+			return ""
+		}
+	case "dd":
+		to = nil
+		for _, a := range f.texts(c.Args) {
+			if file, ok := strings.CutPrefix(a, "of="); ok {
+				to = append(to, file)
+			}
+		}
+	case "cp", "mv", "install", "ln": // a file that takes the place of another may be meant, nothing cannot
+		switch {
+		case len(operands) > 0 && operands[0] == "/dev/null":
+		case name == "mv":
+			to = operands[:max(0, len(operands)-1)]
+		default:
+			return ""
+		}
+	case "chmod", "touch", "mkdir", "mkfifo", "mknod", "link":
+		return ""
+	}
+	for _, file := range to {
+		switch file = path.Clean(file); {
+		case name != "rm" && name != "unlink" && device().MatchString(file):
+			return wholeDisk
+		case file == sysrq && name != "rm":
+			return "it would stop the machine"
+		case accounts.Has(file) && !slices.Contains([]string{"sed", "patch", "sort"}, name):
+			return wholeSystem
+		}
+	}
+	return ""
+}
+
+// deviceUses are commands that destroy what is on a device, written like harmfulUses: which of their operands name it,
+// or unnamed for any. A word may be anywhere among the operands; an option behind a ! must not be there.
+var deviceUses = sync.OnceValue(func() map[string][]outputUse {
+	return byProgram([]output{
+		{command: "tee|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format|" +
+			"sg_sanitize|sg_write_same|ddrescue|mke2fs|newfs|mkdosfs", operands: "all"},
+		{command: "badblocks -w", operands: "all"}, {command: "ntfsclone -O|--overwrite", operands: "all"},
+		{command: "bcachefs format", operands: "all"}, {command: "parted mklabel|mktable|rm|mkpart", operands: "all"},
+		{command: "wipefs -a|-o|-f|--all|--offset|--force", operands: "all"},
+		{command: "sgdisk -Z|-o|-d|--zap-all|--zap|--clear|--delete", operands: "all"},
+		{command: "cryptsetup luksformat|erase|lukserase|reencrypt", operands: "all"},
+		{command: "hdparm --security-erase|--trim-sector-ranges|--write-sector", operands: "all"},
+		{command: "mdadm --zero-superblock|-C|--create", operands: "all"}, {command: "zpool create|labelclear", operands: "all"},
+		{command: "fdisk|cfdisk|gdisk !-l !-x !--list", operands: "all"},
+		{command: "sfdisk !-l !-d !-J !-s !--list !--dump !--json !--show-size !--verify", operands: "all"},
+		{command: "cp|mv|install|dd_rescue|bmaptool", operands: "last"}, {command: "qemu-img convert", operands: "last"},
+		{command: "dd|dcfldd|dc3dd", operands: "value"}, {command: "qemu-img dd", operands: "value"},
+		{command: "fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite", operands: "value"},
+		{command: "nvme format|sanitize|write-zeroes", operands: unnamed}, {command: "zpool destroy", operands: unnamed},
+		{command: "diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk", operands: unnamed},
+		{command: "vgremove|lvremove -f|-y|--force|--yes", operands: unnamed},
+		{command: "zfs destroy -r|-R", operands: unnamed},
+	})
+})
+
+// fileValues are operands and options with a file that is written to.
+var fileValues = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
+
+// disks examines programs that write to devices.
+func disks(name string, args, operands []string) string {
+	onDevice := func(file string) bool { return device().MatchString(path.Clean(file)) }
+	has := func(token string) bool {
+		switch {
+		case token[0] == '!':
+			return !givenAs(args, token[1:])
+		case token[0] == '-':
+			return givenAs(args, token)
+		}
+		return slices.ContainsFunc(operands, func(o string) bool {
+			o = strings.ToLower(o)
+			return o == token || strings.HasPrefix(token, "mk") && strings.HasPrefix(o, token) // mklabelgpt
+		})
+	}
+	for _, u := range deviceUses()[name] {
+		if slices.ContainsFunc(u.prefix[1:], func(token string) bool { return !has(token) }) {
+			continue
+		}
+		files := operands
+		switch {
+		case u.operands == unnamed:
+			return wholeDisk
+		case u.operands == "last":
+			files = operands[min(len(operands), max(1, len(operands)-1)):] // which is not the only one
+		case u.operands == "value":
+			files = nil
+			for _, a := range args {
+				if m := fileValues().FindStringSubmatch(a); m != nil {
+					files = append(files, m[2])
+				}
+			}
+		}
+		if slices.ContainsFunc(files, onDevice) {
+			return wholeDisk
+		}
+	}
+	if strings.HasPrefix(name, "mkfs") && slices.ContainsFunc(operands, func(o string) bool {
+		return strings.HasPrefix(path.Clean(o), "/dev/") || strings.HasPrefix(o, "$") // and no image file
+	}) {
+		return wholeDisk
+	}
+	return ""
+}
+
+// givenAs reports an option that is written with its dashes.
+func givenAs(args []string, token string) bool {
+	if name, long := strings.CutPrefix(token, "--"); long && !strings.Contains(name, "=") {
+		return option(args, "", name)
+	}
+	return slices.Contains(args, token) || !strings.HasPrefix(token, "--") && option(args, token[1:])
+}
