@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -200,7 +201,7 @@ func newPrivateDir(dir string) (*privateDir, error) {
 			return nil, err
 		}
 		var lock *os.File
-		if lock, err = takeLock(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL); err == nil {
+		if lock, err = fsutil.TryLock(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL|os.O_RDWR); err == nil {
 			if _, err = os.Lstat(lock.Name()); err == nil {
 				return &privateDir{path, lock}, nil
 			}
@@ -211,8 +212,8 @@ func newPrivateDir(dir string) (*privateDir, error) {
 }
 
 func (f *privateDir) remove() {
+	f.unlock() // first: Windows removes no file that is open
 	_ = os.RemoveAll(f.path)
-	f.unlock()
 }
 
 func (f *privateDir) unlock() { _ = f.lock.Close() }
@@ -221,7 +222,7 @@ func (f *privateDir) unlock() { _ = f.lock.Close() }
 // one knows it.
 func (f *privateDir) leave() {
 	entries, err := os.ReadDir(f.path)
-	if err != nil || !sweeps || !slices.ContainsFunc(entries, isOutput) {
+	if err != nil || !slices.ContainsFunc(entries, isOutput) {
 		f.remove()
 		return
 	}
@@ -268,7 +269,7 @@ func abandoned(dir string) (found []*privateDir) {
 			}
 			continue
 		}
-		if lock, err := takeLock(lockPath, 0); err == nil {
+		if lock, err := fsutil.TryLock(lockPath, os.O_RDWR); err == nil {
 			found = append(found, &privateDir{path, lock})
 		}
 	}

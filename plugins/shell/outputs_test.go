@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
@@ -224,7 +225,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	used, err := takeLock(at("toolhost-shell-used/"+lockName), os.O_CREATE)
+	used, err := fsutil.TryLock(at("toolhost-shell-used/"+lockName), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		t.Fatal(err)
 	}
