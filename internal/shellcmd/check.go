@@ -342,53 +342,35 @@ func checkUnzip(u *invocation) string {
 	return ""
 }
 
-// checkTar accepts listing an archive, or printing members that are named: the letters t or x and O, v, f and those for
-// how it is packed, in one word or several. A colon in the archive's name is another machine.
+// checkTar accepts listing an archive, or printing members that are named. A colon in the archive's name is another
+// machine, and an option behind a member is a member itself to some.
 func checkTar(u *invocation) string {
 	const more = "tar does more than list an archive"
-	letters, archive, archives, args := "", Word{}, 0, u.command.Args
-	var members []Word
-	late := false // an option behind a member, which is a member itself to some
-	for i := 0; i < len(args); i++ {
-		text := args[i].Text
-		late = late || len(members) > 0 && strings.HasPrefix(text, "-")
-		switch {
-		case !args[i].Static:
-			return more
-		case i == 0 && text != "" && text[0] != '-', len(text) > 1 && text[0] == '-' && text[1] != '-':
-			given := strings.TrimPrefix(text, "-")
-			if strings.Trim(given, "tvfzjJaxO") != "" || strings.Count(given, "f") > 1 || text[0] == '-' &&
-				strings.Contains(given, "f") && given[len(given)-1] != 'f' {
-				return more
-			}
-			letters += given
-			if strings.Contains(given, "f") && i+1 < len(args) {
-				i++
-				archive, archives = args[i], archives+1
-			}
-		case text == "--list":
-			letters += "t"
-		case text == "--verbose" || text == "--gzip" || text == "--bzip2" || text == "--xz":
-		case strings.HasPrefix(text, "--file="):
-			archive, archives = static(strings.TrimPrefix(text, "--file=")), archives+1
-		case strings.HasPrefix(text, "-"):
-			return more
-		default:
-			members = append(members, args[i])
+	archive, _ := u.last("f", "file")
+	archives := 0
+	for _, g := range u.given {
+		if g.name == "f" || g.name == "file" {
+			archives++
 		}
 	}
-	prints := strings.Contains(letters, "x") && strings.Contains(letters, "O") && len(members) > 0 && !late
-	for _, m := range members {
+	// without a dash the letters take the words behind theirs
+	mixedUp := func(letters string) bool {
+		return letters[0] != '-' && strings.Contains(strings.TrimSuffix(letters, "f"), "f")
+	}
+	prints := u.has("x") && u.has("O") && len(u.operands) > 0
+	if archives != 1 || archive.Text == "" || strings.Contains(archive.Text, ":") || u.has("t", "list") == u.has("x") ||
+		u.has("x") != prints || mixedUp(u.command.Args[0].Text) {
+		return more
+	}
+	for _, m := range u.operands {
+		if !m.Static || strings.HasPrefix(m.Text, "-") {
+			return more
+		}
 		if why := (workdirs{root: "/"}).operand(m, mixed); why != "" && prints {
 			return why
 		}
 	}
-	if strings.Contains(letters, "t") == strings.Contains(letters, "x") || strings.Contains(letters, "x") && !prints ||
-		archives != 1 || archive.Text == "" || !archive.Static ||
-		strings.Contains(archive.Text, ":") {
-		return more
-	}
-	return u.workdirs.path(archive)
+	return ""
 }
 
 // checkPrintenv requires names of variables that do not look like secrets.

@@ -169,7 +169,7 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 	case "rm", "unlink", "shred", "truncate":
 		to = operands
 	case "tee":
-		if option(f.texts(c.Args), "a", "append") {
+		if optionIn(f.texts(c.Args), "-a --append") {
 			return ""
 		}
 	case "dd":
@@ -237,9 +237,11 @@ func disks(name string, args, operands []string) string {
 	has := func(token string) bool {
 		switch {
 		case token[0] == '!':
-			return !givenAs(args, token[1:])
+			return !optionIn(args, lazy.Words(token[1:]))
+		case strings.Contains(token, "="):
+			return slices.Contains(args, token)
 		case token[0] == '-':
-			return givenAs(args, token)
+			return optionIn(args, lazy.Words(token))
 		}
 		return slices.ContainsFunc(operands, func(o string) bool {
 			o = strings.ToLower(o)
@@ -274,12 +276,4 @@ func disks(name string, args, operands []string) string {
 		return wholeDisk
 	}
 	return ""
-}
-
-// givenAs reports an option that is written with its dashes.
-func givenAs(args []string, token string) bool {
-	if name, long := strings.CutPrefix(token, "--"); long && !strings.Contains(name, "=") {
-		return option(args, "", name)
-	}
-	return slices.Contains(args, token) || !strings.HasPrefix(token, "--") && option(args, token[1:])
 }

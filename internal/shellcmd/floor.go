@@ -146,7 +146,6 @@ func (f *floor) command(i int) string {
 			operands = append(operands, a)
 		}
 	}
-	has := func(letters string, long ...string) bool { return option(args, letters, long...) }
 	if stopsMachine(name, args) {
 		return "it would stop the machine"
 	}
@@ -184,13 +183,13 @@ func (f *floor) command(i int) string {
 	case "mv":
 		gone = operands[:max(len(operands)-1, 0)]
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
+		return f.changesModes(name, operands, optionIn(args, "-R --recursive --no-preserve-root"), p)
 	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
 		gone = operands
 	case "docker", "podman", "nerdctl":
 		return f.container(args)
 	case "btrfs":
-		if len(operands) > 2 && cutFrom("--"+operands[0], "--subvolume") && cutFrom("--"+operands[1], "--delete") {
+		if len(operands) > 2 && optionOf("--"+operands[0], "--subvolume") && optionOf("--"+operands[1], "--delete") {
 			gone = operands[2:]
 		}
 	case "tar", "bsdtar":
@@ -208,7 +207,7 @@ func (f *floor) command(i int) string {
 			}
 		}
 	case "rsync":
-		if n := len(operands); n > 1 && has("", "remove-source-files") {
+		if n := len(operands); n > 1 && optionIn(args, "--remove-source-files") {
 			gone = operands[:n-1]
 		} else if n > 1 && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--del") }) {
 			gone = operands[n-1:]
@@ -237,7 +236,7 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 		func(a string) bool { return a == "--no-preserve-root" || strings.HasPrefix(a, "--no-p") }) {
 		return wholeSystem
 	}
-	recursive := option(args, "rR", "recursive")
+	recursive := optionIn(args, "-r -R --recursive")
 	for _, o := range operands {
 		why := f.target(o, p)
 		if why != "" && (recursive || strings.ContainsAny(o, "*?[")) {
@@ -288,7 +287,7 @@ func (f *floor) aliases(args []string) string {
 // cleans examines git clean, which deletes what is not committed in the folder of -C or --work-tree, or in its own.
 func (f *floor) cleans(args []string, p workdirs) string {
 	i := slices.Index(args, "clean")
-	if i < 0 || !option(args[i:], "f", "force") {
+	if i < 0 || !optionIn(args[i:], "-f --force") {
 		return ""
 	}
 	folder := cmp.Or(f.values["GIT_WORK_TREE"], ".")
@@ -313,7 +312,7 @@ var pathInText = lazy.Regexp(`(?:^|[\s='"(;|&>])(?:/|~)[^\s'");|&]*`)
 // own.
 func (f *floor) container(args []string) (why string) {
 	places, own := map[string]string{}, "/container"
-	if option(args, "", "privileged", "device") {
+	if optionIn(args, "--privileged --device") {
 		places["/dev"] = "/dev"
 	}
 	for _, a := range args {
@@ -416,23 +415,12 @@ func (f *floor) program(name string, args []string) string {
 	return ""
 }
 
-// option finds a short option in a bundle, or the beginning of a long one.
-func option(args []string, letters string, long ...string) bool {
-	for _, a := range args {
-		if a == "--" {
-			return false
-		}
-		switch {
-		case strings.HasPrefix(a, "--"):
-			name, _, _ := strings.Cut(a[2:], "=")
-			if name != "" && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
-				return true
-			}
-		case len(a) > 1 && a[0] == '-' && letters != "" && strings.ContainsAny(a[1:], letters):
-			return true
-		}
+// optionIn finds one of some options among the words before --.
+func optionIn(args []string, options lazy.Words) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
 	}
-	return false
+	return slices.ContainsFunc(args, func(a string) bool { return optionOf(a, options) })
 }
 
 func (f *floor) texts(words []Word) (out []string) {

@@ -56,12 +56,6 @@ var (
 	pushMany    lazy.Words = `--all --branches --mirror --tags`
 )
 
-// cutFrom reports that an option is one of some, perhaps abbreviated, as git accepts it.
-func cutFrom(option string, names lazy.Words) bool {
-	name, _, _ := strings.Cut(option, "=")
-	return len(name) > 2 && names.Any(func(n string) bool { return strings.HasPrefix(n, name) })
-}
-
 // gitArgs returns a sub-command of git, and the arguments after it.
 func (c *Command) gitArgs() (sub string, rest []Word) {
 	for i := 0; c.Name == "git" && i < len(c.Args); i++ {
@@ -87,9 +81,9 @@ func readPush(args []Word) (p push) {
 		case options && a.Text == "--":
 			options = false
 		case options && strings.HasPrefix(a.Text, "--"):
-			p.force = p.force || cutFrom(a.Text, pushForces)
-			p.remove = p.remove || cutFrom(a.Text, pushDeletes)
-			p.many = p.many || cutFrom(a.Text, pushMany)
+			p.force = p.force || optionOf(a.Text, pushForces)
+			p.remove = p.remove || optionOf(a.Text, pushDeletes)
+			p.many = p.many || optionOf(a.Text, pushMany)
 		case options && len(a.Text) > 1 && a.Text[0] == '-':
 			letters, _, _ := strings.Cut(a.Text[1:], "o") // what follows -o is its value
 			p.force = p.force || strings.Contains(letters, "f")
@@ -196,8 +190,8 @@ func checksOutFiles(args []Word) bool {
 		switch {
 		case !strings.HasPrefix(a.Text, "-"):
 			operands = append(operands, a)
-		case !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "bBt"), optionOf(a.Text, "--orphan"),
-			optionOf(a.Text, "--track"):
+		case !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "bBt"),
+			optionOf(a.Text, "--orphan --track"):
 			return false // it makes a branch
 		}
 	}
@@ -218,11 +212,6 @@ func unstages(args []Word) bool {
 		}
 	}
 	return staged
-}
-
-func optionOf(text, option string) bool {
-	_, has := optionValue(text, option)
-	return has
 }
 
 // movesBranch reports a refspec by which a fetch overwrites a branch of one's own.

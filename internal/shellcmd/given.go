@@ -230,9 +230,9 @@ func passesAll(name string, args []string) bool {
 	case "cat", "tac", "sort", "uniq", "shuf", "tee", "tr", "nl", "rev", "column", "pv", "sponge", "xargs":
 		return true
 	case "grep", "egrep", "fgrep", "rg":
-		return option(args, "v", "invert-match")
+		return optionIn(args, "-v --invert-match")
 	case "sed":
-		return !option(args, "n", "quiet", "silent") && slices.ContainsFunc(args, sedReplaces().MatchString)
+		return !optionIn(args, "-n --quiet --silent") && slices.ContainsFunc(args, sedReplaces().MatchString)
 	case "awk", "gawk", "mawk":
 		return slices.ContainsFunc(args, awkPrints().MatchString)
 	}
@@ -298,7 +298,7 @@ func (f *floor) shift(operands []string) {
 
 // shellArguments sets those of bash -c TEXT NAME ARGUMENTS, and of bash -s ARGUMENTS.
 func (f *floor) shellArguments(args []string) {
-	if i := slices.IndexFunc(args, func(a string) bool { return option([]string{a}, "c") }); i >= 0 {
+	if i := slices.IndexFunc(args, func(a string) bool { return optionOf(a, "-c") }); i >= 0 {
 		if i+2 < len(args) {
 			f.values["0"] = args[i+2]
 			f.positional(args[i+3:])
@@ -320,7 +320,7 @@ func (f *floor) computed(c *Command, name string, args []string) string {
 	case name == "eval":
 		text = strings.Join(args, " ")
 	case shells.Has(name):
-		i := slices.IndexFunc(args, func(a string) bool { return option([]string{a}, "c") })
+		i := slices.IndexFunc(args, func(a string) bool { return optionOf(a, "-c") })
 		text, found = strings.Join(args[i+1:], " "), found && i >= 0
 	default:
 		return ""

@@ -357,6 +357,14 @@ func optionValue(text, option string) (value string, has bool) {
 	return "", false
 }
 
+// optionOf reports that a word is one of some options.
+func optionOf(text string, options lazy.Words) bool {
+	return options.Any(func(option string) bool {
+		_, has := optionValue(text, option)
+		return has
+	})
+}
+
 // gitPrograms adds doubts about settings, transports and sub-commands of git that name programs.
 func (w *walker) gitPrograms(at int) {
 	c := w.all.commands[at]

@@ -55,7 +55,11 @@ func (u *invocation) last(names ...string) (value Word, has bool) {
 // uncovered says why a command is more than its spec allows, or "" when it is not.
 func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
 	u := &invocation{command: c, workdirs: p, listed: listed - skip, pretty: s.pretty}
-	why := cmp.Or(u.read(s, c.plainArgs()[skip:]), u.countOperands(s), u.openOperands(s))
+	args := c.plainArgs()[skip:]
+	if c.Name == "tar" {
+		args = c.dashed()
+	}
+	why := cmp.Or(u.read(s, args), u.countOperands(s), u.openOperands(s))
 	if why == "" && s.check != nil {
 		return s.check(u)
 	}

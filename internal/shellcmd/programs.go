@@ -561,7 +561,7 @@ var useRows = []row{
 		"c d l q t v decompress list quiet stdout test to-stdout uncompress verbose",
 		spec{operands: paths, check: checkUnpacks}},
 	{"bc", "i l q s w interactive mathlib quiet standard warn", spec{operands: paths}},
-	{"tar", "", spec{raw: true, operands: texts, check: checkTar}},
+	{"tar", "t x O v f/ z j J a list verbose gzip bzip2 xz file/", spec{first: true, check: checkTar}},
 	{"unzip", "h l p q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
 	{"zipinfo", "1 2 h l m s t v z", spec{operands: mixed}},
 	{"tokei", "f files s= t= sort= type= no-ignore hidden", spec{operands: paths}},

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // sameOptions are options with several spellings, by program, or by program and sub-command: -r, -R and --recursive of
@@ -236,15 +238,7 @@ func spelled(args []Word, token string) bool {
 	if !strings.HasPrefix(token, "--") {
 		return hasLetters(args, token)
 	}
-	for _, a := range args {
-		name, _, _ := strings.Cut(a.Text, "=")
-		whole, _, has := strings.Cut(token, "=")
-		if a.Text == token || !has && name == token || len(name) > 2 && strings.HasPrefix(whole, name) &&
-			strings.HasPrefix(name, "--") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(a Word) bool { return a.Text == token || optionOf(a.Text, lazy.Words(token)) })
 }
 
 // hasLetters finds short options: as one word, bundled, or apart.
