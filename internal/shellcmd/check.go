@@ -57,22 +57,15 @@ func sedPart(mark string) string {
 }
 
 func checkSed(u *invocation) string {
-	var scripts []string
-	for _, g := range u.given {
-		if g.name == "e" || g.name == "expression" {
-			scripts = append(scripts, g.value.Text)
+	scripts := u.operands[:min(1, len(u.operands))]
+	for i, g := range slices.DeleteFunc(slices.Clone(u.given), func(g given) bool { return g.name[0] != 'e' }) {
+		if i == 0 {
+			scripts = nil
 		}
+		scripts = append(scripts, g.value)
 	}
-	if scripts == nil {
-		if len(u.operands) == 0 {
-			return ""
-		}
-		scripts = []string{u.operands[0].Text}
-	}
-	for _, s := range scripts {
-		if !sedScript().MatchString(s) {
-			return "a sed script that is not known to be harmless"
-		}
+	if slices.ContainsFunc(scripts, func(s Word) bool { return !sedScript().MatchString(s.Text) }) {
+		return "a sed script that is not known to be harmless"
 	}
 	return ""
 }

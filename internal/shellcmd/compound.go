@@ -662,26 +662,19 @@ func (w *walker) lose(name string) {
 	}
 }
 
+var readSpec = &spec{options: map[string]arity{"r": flag, "d": value}, first: true}
+
 // plainRead reports a read that only sets variables in lower case: read, read -r, read -d with a line end.
 func plainRead(c *Command) (names []string, ok bool) {
-	if c.Name != "read" || c.Program.Text != "read" {
+	u := &invocation{command: c}
+	if c.Name != "read" || c.Program.Text != "read" || u.read(readSpec, c.Args) != "" || u.ended {
 		return nil, false
 	}
-	for i := 0; i < len(c.Args); i++ {
-		a := c.Args[i]
-		switch {
-		case !a.Static:
-			return nil, false
-		case a.Text == "-r" && len(names) == 0:
-		case a.Text == "-d" && len(names) == 0:
-			if i++; i == len(c.Args) || !c.Args[i].Static {
-				return nil, false
-			}
-		case loopName().MatchString(a.Text):
-			names = append(names, a.Text)
-		default:
+	for _, o := range u.operands {
+		if !o.Static || !loopName().MatchString(o.Text) {
 			return nil, false
 		}
+		names = append(names, o.Text)
 	}
 	return names, len(names) > 0
 }

@@ -168,16 +168,16 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 	switch name {
 	case "rm", "unlink", "shred", "truncate":
 		to = operands
+	case "dd":
+		to = valuesOf(f.texts(c.Args))
+	}
+	if name != "rm" && slices.ContainsFunc(to, func(file string) bool { return path.Clean(file) == sysrq }) {
+		return "it would stop the machine"
+	}
+	switch name {
 	case "tee":
 		if optionIn(f.texts(c.Args), "-a --append") {
 			return ""
-		}
-	case "dd":
-		to = nil
-		for _, a := range f.texts(c.Args) {
-			if file, ok := strings.CutPrefix(a, "of="); ok {
-				to = append(to, file)
-			}
 		}
 	case "cp", "mv", "install", "ln": // a file that takes the place of another may be meant, nothing cannot
 		switch {
@@ -194,8 +194,6 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 		switch file = path.Clean(file); {
 		case name != "rm" && name != "unlink" && device().MatchString(file):
 			return wholeDisk
-		case file == sysrq && name != "rm":
-			return "it would stop the machine"
 		case accounts.Has(file) && !slices.Contains([]string{"sed", "patch", "sort"}, name):
 			return wholeSystem
 		}
@@ -228,8 +226,17 @@ var deviceUses = sync.OnceValue(func() map[string][]outputUse {
 	})
 })
 
-// fileValues are operands and options with a file that is written to.
-var fileValues = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
+var fileValue = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
+
+// valuesOf are the files in words such as of=FILE.
+func valuesOf(args []string) (files []string) {
+	for _, a := range args {
+		if m := fileValue().FindStringSubmatch(a); m != nil {
+			files = append(files, m[2])
+		}
+	}
+	return files
+}
 
 // disks examines programs that write to devices.
 func disks(name string, args, operands []string) string {
@@ -259,12 +266,7 @@ func disks(name string, args, operands []string) string {
 		case u.operands == "last":
 			files = operands[min(len(operands), max(1, len(operands)-1)):] // which is not the only one
 		case u.operands == "value":
-			files = nil
-			for _, a := range args {
-				if m := fileValues().FindStringSubmatch(a); m != nil {
-					files = append(files, m[2])
-				}
-			}
+			files = valuesOf(args)
 		}
 		if slices.ContainsFunc(files, onDevice) {
 			return wholeDisk

@@ -146,9 +146,6 @@ func (f *floor) command(i int) string {
 			operands = append(operands, a)
 		}
 	}
-	if stopsMachine(name, args) {
-		return "it would stop the machine"
-	}
 	if shells.Has(name) {
 		f.shellArguments(args)
 	}
@@ -376,13 +373,7 @@ func endsAllProcesses(name string, args, operands []string) string {
 	return ""
 }
 
-const sysrq = "/proc/sysrq-trigger"
-
-// stopsMachine reports a program that writes to the file by which the kernel stops or restarts.
-func stopsMachine(name string, args []string) bool {
-	return slices.Contains([]string{"tee", "dd", "cp", "sponge", "install"}, name) &&
-		slices.ContainsFunc(args, func(a string) bool { return path.Clean(strings.TrimPrefix(a, "of=")) == sysrq })
-}
+const sysrq = "/proc/sysrq-trigger" // by writing to it the kernel is told to stop or restart
 
 // runsOne are calls in other languages that run the text in them.
 var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)'|qq?\s*[{(|/]([^})|]*))`)

@@ -198,22 +198,6 @@ func checksOutFiles(args []Word) bool {
 	return len(operands) > 1 || len(operands) == 1 && pathLike().MatchString(operands[0].Text)
 }
 
-// unstages reports a git restore that only takes files out of the index, and changes none.
-func unstages(args []Word) bool {
-	staged := false
-	for _, a := range args {
-		switch {
-		case a.Text == "--":
-			return staged
-		case a.Text == "--staged", len(a.Text) > 1 && a.Text[0] == '-' && strings.Trim(a.Text[1:], "qS") == "":
-			staged = staged || a.Text == "--staged" || strings.Contains(a.Text, "S")
-		case !a.Static || strings.HasPrefix(a.Text, "-") && a.Text != "--quiet":
-			return false
-		}
-	}
-	return staged
-}
-
 // movesBranch reports a refspec by which a fetch overwrites a branch of one's own.
 func movesBranch(refspec Word) bool {
 	_, to, has := strings.Cut(refspec.Text, ":")

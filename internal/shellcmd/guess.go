@@ -389,8 +389,8 @@ var sedRuns = lazy.Regexp(`^[0-9,$!~+\s]*e\s*`)
 
 // sed adds doubts about scripts that are not known to be harmless, and guesses at the commands in them.
 func (w *walker) sed(at int) {
-	args := slices.Clone(w.all.commands[at].Args)
-	args = slices.DeleteFunc(args, func(a Word) bool { return strings.HasPrefix(a.Text, "-i") })
+	args := slices.DeleteFunc(slices.Clone(w.all.commands[at].Args),
+		func(a Word) bool { return strings.HasPrefix(a.Text, "-i") })
 	operands, options := splitOptions(args, "-e -f -l --expression --file --line-length")
 	scripts := operands[:min(1, len(operands))]
 	for i, g := range slices.DeleteFunc(options, func(g given) bool { return strings.TrimLeft(g.name, "-")[0] == 'l' }) {

@@ -226,7 +226,7 @@ func spelledOut(words []string) [][]string {
 // harmfulUse says why a command with these words could do much harm, "" if it could not.
 func (c *Command) harmfulUse(p workdirs) string {
 	sub, rest := c.gitArgs()
-	if c.dryRun() {
+	if c.dryRun() || c.spared(p) {
 		return ""
 	}
 	if sub != "" { // without the options before it: -C and -c are others there
@@ -238,7 +238,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if u.prefix[0] == "chmod" && keepsRights(c.Args) {
 			continue
 		}
-		if deniesAs(u.prefix, c) && (u.why != reachesAll || !c.contained(p)) {
+		if deniesAs(u.prefix, c) {
 			return u.why
 		}
 	}
@@ -248,9 +248,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it throws changes away"
 		}
 	case "restore":
-		if !unstages(rest) {
-			return "it throws changes away"
-		}
+		return "it throws changes away"
 	case "fetch", "pull":
 		if slices.ContainsFunc(rest, movesBranch) {
 			return "it moves a branch or tag off its commits"

@@ -46,25 +46,33 @@ var ownMode = lazy.Regexp(`^(0?[67][045][045]|u[+=][rwxX]+|[ugoa]*\+[rxX]+|g?o?-
 
 const reachesAll = "it can reach all of the machine"
 
-// containerRows are uses of docker run whose options give the container nothing of the machine but its network,
-// variables, and folders of the workspace.
-var containerRows = []row{{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty " +
-	"rm init read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= " +
-	"hostname= u= user= entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= shm-size= " +
-	"ulimit= l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= pids-limit= cap-drop= " +
-	"health-cmd= health-interval= health-retries= health-timeout= v= volume=",
-	spec{first: true, says: true}}}
+// sparedRows are uses of commands of harmfulUses that do no harm: docker run with options that give the container nothing
+// of the machine but its network, variables, and folders of the workspace, and git restore for the index alone.
+var sparedRows = []row{
+	{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty rm init read-only " +
+		"publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= hostname= u= user= " +
+		"entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= shm-size= ulimit= l= label= " +
+		"tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= pids-limit= cap-drop= health-cmd= " +
+		"health-interval= health-retries= health-timeout= v= volume=", spec{first: true, says: true}},
+	{"git restore", "S staged q quiet", spec{}},
+}
 
-var containerSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, containerRows, false) })
+var sparedSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, sparedRows, false) })
 
-// contained reports such a use.
-func (c *Command) contained(p workdirs) bool {
-	s, n := c.findIn(containerSpecs())
-	if s == nil || n == 0 {
-		return false
+// spared reports such a use.
+func (c *Command) spared(p workdirs) bool {
+	sub := *c
+	if name, rest := c.gitArgs(); name != "" {
+		sub.Args, sub.skip = append([]Word{static(name)}, rest...), 0
 	}
-	u := &invocation{command: c}
-	if u.read(s, c.Args[n:]) != "" || len(u.operands) == 0 || !u.operands[0].Static { // the image
+	s, n := sub.findIn(sparedSpecs())
+	u := &invocation{command: &sub}
+	switch {
+	case s == nil || n == 0 || u.read(s, sub.Args[n:]) != "":
+		return false
+	case c.Name == "git":
+		return u.has("S", "staged") && !slices.ContainsFunc(u.operands, func(a Word) bool { return !a.Static })
+	case len(u.operands) == 0 || !u.operands[0].Static: // the image
 		return false
 	}
 	for _, g := range u.given {
