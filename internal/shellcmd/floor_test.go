@@ -317,6 +317,8 @@ func TestCatastropheBehindPadding(t *testing.T) {
 		"a zero-width blank": "rm -rf\u200b /",
 		"a carriage return":  "rm -rf /\r",
 		"no UTF-8":           "rm -rf / \xff",
+		"open brackets":      strings.Repeat("((", 1000) + "; rm -rf /",
+		"groups in groups":   strings.Repeat("{ ", 600) + "rm -rf /; " + strings.Repeat("}; ", 600),
 	} {
 		if Catastrophe(text, Context{Dir: "/w", Root: "/w"}) == "" {
 			t.Errorf("%s: nothing is wrong", name)

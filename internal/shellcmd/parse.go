@@ -128,6 +128,9 @@ func walk(text string) (s *Script, err error) {
 
 // statements are those that could be read, and the error after them.
 func statements(text string) (list []*syntax.Stmt, err error) {
+	if at := tooDeep(text); at >= 0 {
+		return nil, &RefusedError{Offset: at, Reason: "it is nested too deeply"}
+	}
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 	file, err := parser.Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -137,6 +140,26 @@ func statements(text string) (list []*syntax.Stmt, err error) {
 		return file.Stmts, e
 	}
 	return file.Stmts, nil
+}
+
+// maxOpen is how many brackets may be open at a time, in quotes or not: the parser takes much stack for each.
+const maxOpen = 500
+
+// tooDeep returns where that are more; -1 if they never are.
+func tooDeep(text string) int {
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{':
+			open++
+		case ')', '}':
+			open = max(0, open-1)
+		}
+		if open > maxOpen {
+			return i
+		}
+	}
+	return -1
 }
 
 // readDifferently finds text that the parser and bash do not read alike.

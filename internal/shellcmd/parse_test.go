@@ -115,6 +115,8 @@ func TestParseRefuses(t *testing.T) {
 		"an extended pattern":     {"echo @(a)", 5, "extglob"},
 		"a strange mark":          {"cat <<$'a'\nx\na", 4, "here-document"},
 		"a group in a group":      {strings.Repeat("$(", 200) + "a" + strings.Repeat(")", 200), 198, "nested"},
+		"arithmetic in itself":    {strings.Repeat("((", 4000) + "1" + strings.Repeat("))", 4000), 500, "nested"},
+		"brackets without an end": {strings.Repeat("(", 16<<10), 500, "nested"},
 		"a here-document's start": {"cat <<EOF", 0, "here-document"},
 	} {
 		t.Run(name, func(t *testing.T) {
