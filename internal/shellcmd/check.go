@@ -45,8 +45,8 @@ func sedScripts() *regexp.Regexp {
 	return regexp.MustCompile(`^` + list(`(`+command+`|`+block+`|`+text+`)`) + `$`)
 }
 
-// sedPart is an element of a pattern: a character, an escape or a class. A class has no delimiter in it, since versions
-// of sed differ in whether it ends there.
+// sedPart is an element of a pattern: a character, an escape or a class. A class has no delimiter in it, since
+// versions of sed differ in whether it ends there.
 func sedPart(mark string) string {
 	escape := sedEscape
 	if mark == "|" {
@@ -116,8 +116,8 @@ var (
 	checkDate = operandsAre(func(o Word) bool { return strings.HasPrefix(o.Text, "+") }, " would set the clock")
 	// noLists is for programs that read more operands, or options, from the file in an operand like @file.
 	noLists = operandsAre(func(o Word) bool { return !strings.HasPrefix(o.Text, "@") }, " names what is not looked into")
-	// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
-	// anything.
+	// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file,
+	// clippy anything.
 	checkCargo = operandsAre(func(o Word) bool {
 		return !strings.HasPrefix(o.Text, "-") || cargoPasses().MatchString(o.Text)
 	}, " is an option for what it runs")
@@ -127,6 +127,7 @@ var (
 	checkJobs = operandsAre(func(o Word) bool {
 		return o.kind == number || o.Static && jobName().MatchString(o.Text)
 	}, " is neither a process nor a job")
+	shortSleep = operandsAre(func(o Word) bool { return seconds().MatchString(o.Text) }, " is a long time")
 	// checkSetting refuses settings with passwords and tokens.
 	checkSetting = operandsAre(func(o Word) bool { return !secretSetting().MatchString(o.Text) }, " may hold secrets")
 	// noAssignments is for make, where NAME=value can change what runs.
@@ -142,26 +143,41 @@ var (
 	namesNoSecret = operandsAre(func(o Word) bool { return o.Static && !secretVariable(o.Text) }, " may hold a secret")
 )
 
-// checkGo accepts the modules that go.mod and go.sum name: -mod=mod changes both files, and fetches what is missing.
-func checkGo(u *invocation) string {
-	for _, g := range u.given {
-		if g.name == "mod" && g.value.Text != "readonly" && g.value.Text != "vendor" {
-			return "-mod=" + shorten(g.value.Text) + " changes go.mod and fetches other code"
+var seconds = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
+
+// checks is a check for all of some.
+func checks(list ...func(*invocation) string) func(*invocation) string {
+	return func(u *invocation) string {
+		for _, check := range list {
+			if why := check(u); why != "" {
+				return why
+			}
 		}
+		return ""
 	}
-	return ""
+}
+
+// some is a check for operands.
+func some(why string) func(*invocation) string {
+	return func(u *invocation) string {
+		if len(u.operands) == 0 {
+			return why
+		}
+		return ""
+	}
+}
+
+// accepts is a check of the whole command.
+func accepts(ok func(*Command) bool, why string) func(*invocation) string {
+	return func(u *invocation) string {
+		if !ok(u.command) {
+			return why
+		}
+		return ""
+	}
 }
 
 var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
-
-var shortSleep = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
-
-func checkSleep(u *invocation) string {
-	if len(u.operands) != 1 || !shortSleep().MatchString(u.operands[0].Text) {
-		return "a long sleep"
-	}
-	return ""
-}
 
 // checkSet accepts what makes scripts stricter.
 func checkSet(u *invocation) string {
@@ -271,8 +287,8 @@ func onlyListed(u *invocation) string {
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
 var gitVerifies = lazy.Regexp(`%[-+ ]?G|%\(\*?signature`)
 
-// gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can
-// hold anything.
+// gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those
+// can hold anything.
 const gitFormats lazy.Words = `oneline short medium full fuller reference email raw mboxrd`
 
 // gitFormat says why a format or an order may run something.
@@ -339,7 +355,7 @@ func checkUnzip(u *invocation) string {
 // machine, and an option behind a member is a member itself to some.
 func checkTar(u *invocation) string {
 	const more = "tar does more than list an archive"
-	archive, _ := u.last("f", "file")
+	archive := u.last("f", "file")
 	archives := 0
 	for _, g := range u.given {
 		if g.name == "f" || g.name == "file" {
@@ -366,20 +382,12 @@ func checkTar(u *invocation) string {
 	return ""
 }
 
-// checkPrintenv requires names of variables that do not look like secrets.
-func checkPrintenv(u *invocation) string {
-	if len(u.operands) == 0 {
-		return "it shows all variables"
-	}
-	return namesNoSecret(u)
-}
-
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
 const secretVariables lazy.Words = //nolint:gosec // names
 `_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH`
 
-// secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names in
-// loops.
+// secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names
+// in loops.
 const secretParts lazy.Words = //nolint:gosec // names
 `AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK PASSPHRASE APIKEY`
 
@@ -393,16 +401,17 @@ func secretVariable(name string) bool {
 }
 
 var (
-	// psShape is what ps is sure to understand at the first try, without the letter e that has no dash, and psFull what it
-	// does not understand together with a format.
+	// psShape is what ps is sure to understand at the first try, without the letter e that has no dash, and psFull
+	// what it does not understand together with a format.
 	psShape = lazy.Regexp(`^((-?[AacdfFHjlLNrTuvwxy]+|\d+|-[pPutgGUqs] [^e ]+|-C \S+|-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|ww)?|` +
 		`-e?(ww)?o \S+|--(no-)?headers|--forest|--(sort|format|ppid|pid)[= ]\S+)( |$))*$`)
 	psFull = lazy.Regexp(`^-e?[a-zF]*[fFljL]`)
 	psOwn  = lazy.Regexp(`^-(e.*|o|C)$`)
 )
 
-// checkPs refuses the letter e without a dash: it prints the variables of other processes. What ps does not understand
-// otherwise it reads as if no option had a dash, as in ps -u e when there is no such user, or in ps -ef -o cmd.
+// checkPs refuses the letter e without a dash: it prints the variables of other processes. What ps does not
+// understand otherwise it reads as if no option had a dash, as in ps -u e when there is no such user, or in ps -ef
+// -o cmd.
 func checkPs(u *invocation) string {
 	each, full, others, seen := false, false, false, map[string]bool{}
 	for _, a := range u.command.Args {
@@ -478,9 +487,9 @@ type awkReader struct {
 	readings int
 }
 
-// harmless reports a program that only prints. After what can be divided a slash may still begin a regular expression:
-// each awk decides that in its own way, as after x++ and exit, and what one takes for a string another runs. So both
-// readings must be harmless.
+// harmless reports a program that only prints. After what can be divided a slash may still begin a regular
+// expression: each awk decides that in its own way, as after x++ and exit, and what one takes for a string another
+// runs. So both readings must be harmless.
 func (r *awkReader) harmless() bool {
 	for r.at < len(r.program) {
 		c := r.program[r.at]
@@ -512,8 +521,8 @@ func (r *awkReader) harmless() bool {
 	return true
 }
 
-// harmlessPattern reads what follows as if the slash here began a regular expression. One that does not end on its line
-// is a mistake to such an awk, which then runs nothing.
+// harmlessPattern reads what follows as if the slash here began a regular expression. One that does not end on its
+// line is a mistake to such an awk, which then runs nothing.
 func (r *awkReader) harmlessPattern() bool {
 	line, _, _ := strings.Cut(r.program[r.at+1:], "\n")
 	if !strings.Contains(line, "/") {

@@ -201,8 +201,8 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 	return ""
 }
 
-// deviceUses are commands that destroy what is on a device, written like harmfulUses: which of their operands name it,
-// or unnamed for any. A word may be anywhere among the operands; an option behind a ! must not be there.
+// deviceUses are commands that destroy what is on a device, written like harmfulUses: which of their operands name
+// it, or unnamed for any. A word may be anywhere among the operands; an option behind a ! must not be there.
 var deviceUses = sync.OnceValue(func() map[string][]outputUse {
 	return byProgram([]output{
 		{command: "tee|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format|" +
@@ -213,7 +213,8 @@ var deviceUses = sync.OnceValue(func() map[string][]outputUse {
 		{command: "sgdisk -Z|-o|-d|--zap-all|--zap|--clear|--delete", operands: "all"},
 		{command: "cryptsetup luksformat|erase|lukserase|reencrypt", operands: "all"},
 		{command: "hdparm --security-erase|--trim-sector-ranges|--write-sector", operands: "all"},
-		{command: "mdadm --zero-superblock|-C|--create", operands: "all"}, {command: "zpool create|labelclear", operands: "all"},
+		{command: "mdadm --zero-superblock|-C|--create", operands: "all"},
+		{command: "zpool create|labelclear", operands: "all"},
 		{command: "fdisk|cfdisk|gdisk !-l !-x !--list", operands: "all"},
 		{command: "sfdisk !-l !-d !-J !-s !--list !--dump !--json !--show-size !--verify", operands: "all"},
 		{command: "cp|mv|install|dd_rescue|bmaptool", operands: "last"}, {command: "qemu-img convert", operands: "last"},
@@ -260,12 +261,12 @@ func disks(name string, args, operands []string) string {
 			continue
 		}
 		files := operands
-		switch {
-		case u.operands == unnamed:
+		switch u.operands {
+		case unnamed:
 			return wholeDisk
-		case u.operands == "last":
+		case "last":
 			files = operands[min(len(operands), max(1, len(operands)-1)):] // which is not the only one
-		case u.operands == "value":
+		case "value":
 			files = valuesOf(args)
 		}
 		if slices.ContainsFunc(files, onDevice) {

@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +32,11 @@ var dockerRows = []row{
 		spec{operands: texts, check: needs("it does not end", "no-stream")}},
 }
 
-const kubectlCommon = " n= namespace= context= o= output= no-headers l= selector= "
+const (
+	// kubectlFormat has no format from a file.
+	kubectlFormat = "(wide|name|json|yaml|(jsonpath|jsonpath-as-json|go-template|custom-columns|template)=.*) "
+	kubectlCommon = " n= namespace= context= no-headers l= selector= o=" + kubectlFormat + "output=" + kubectlFormat
+)
 
 var clusterRows = []row{
 	{"kubectl get", kubectlCommon + "A L= w all-namespaces sort-by= show-labels watch? field-selector= chunk-size= " +
@@ -74,7 +77,8 @@ var serviceRows = []row{
 	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count",
 		spec{operands: texts, max: 1}},
 	{"pidof", "s x", spec{operands: texts}},
-	{"kill", "0 l L", spec{operands: texts, digits: true, check: checkKill}},
+	{"kill", "0 l L", spec{operands: texts, digits: true,
+		check: checks(needs("it ends processes", "0", "l", "L"), checkJobs)}},
 	{"tput cols|lines|colors", "", spec{max: -1}},
 	{"pstree", "a c g h l n p s t T u", spec{operands: texts, max: 1}},
 	{"w", "h s f i o u", spec{operands: texts, max: 1}},
@@ -109,17 +113,21 @@ var packageRows = []row{
 		spec{operands: texts, check: plainOperands}},
 	{"apt-cache policy|show|search|depends|rdepends|madison|showpkg|stats", "n names-only installed",
 		spec{operands: texts, check: plainOperands}},
-	{"rpm", "-qa -qi -ql -qf -qR -qc -qd -qs", spec{operands: texts, check: checkRPM}},
+	{"rpm -qa|-qi|-ql|-qf|-qR|-qc|-qd|-qs", "", spec{operands: texts, check: plainOperands}},
 	{"brew list|ls|leaves", "1 versions cask formula", spec{operands: texts, check: plainOperands}},
 	{"gem list", "l i local", spec{operands: texts, check: plainOperands}},
 	{"conda list|info|env list", "e n= envs json export name=", spec{operands: texts, check: plainOperands}},
 	{"pyenv version|versions", "bare", spec{max: -1}},
 	{"npm run|run-script", "", spec{max: -1}}, // without a name it lists them
 	{"npm pkg get", "json", spec{operands: texts}},
-	{"npm config get", "g location=", spec{operands: texts, max: 1, check: checkNPMSetting}},
+	{"npm config get", "g location=", spec{operands: texts, max: 1,
+		check: checks(some("it shows all settings"), npmSetting)}},
 }
 
-const ghCommon = " json= q= jq= R= repo= L= limit= "
+const (
+	ghRepo   = `([\w.-]+/[\w.-]+)` // of the usual host
+	ghCommon = " json= q= jq= R=" + ghRepo + " repo=" + ghRepo + " L= limit= "
+)
 
 // The options of gh that open a browser, fetch files or show tokens are left out, and so is gh api.
 var accountRows = []row{
@@ -151,19 +159,21 @@ var binaryRows = []row{
 		"sha256 sha384 sha512 in= inform= ext= email ocsp_uri hash subject_hash issuer_hash alias nameopt= certopt= " +
 		"checkend= checkhost= checkip=", spec{max: -1, oneDash: true, check: checkCertificate}},
 	{"openssl req|crl", "noout text subject issuer verify in= inform= pubkey modulus lastupdate nextupdate",
-		spec{max: -1, oneDash: true, check: checkRequest}},
+		spec{max: -1, oneDash: true, check: checks(needs("it asks for a new one", "in"), checkCertificate)}},
 	{"openssl version", "a v d p o b f", spec{max: -1, oneDash: true}},
 	{"openssl dgst|sha256|sha1|sha384|sha512|md5", "sha1 sha256 sha384 sha512 md5 r c hex",
 		spec{operands: paths, oneDash: true}},
 	{"openssl rand", "hex base64", spec{operands: texts, oneDash: true, max: 1, check: checkNumbers}},
-	{"node", "p= print= c/ check/", spec{max: -1, check: checkLiteral}},
-	{"bash|sh|dash", "n/", spec{max: -1, check: checkSyntax}},
-	{"php", "l/", spec{max: -1, check: checkSyntax}},
-	{"ruby", "c/", spec{max: -1, check: checkSyntax}},
+	{"node", "p= print= c/ check/", spec{max: -1, check: accepts(func(c *Command) bool {
+		return literalProgram(c) || checksSyntax(c)
+	}, "it runs a program that is given as text")}},
+	{"bash|sh|dash", "n/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
+	{"php", "l/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
+	{"ruby", "c/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
 	{"shellcheck", "s= e= i= f= S= o= C? W= shell= exclude= include= format= severity= enable= color? wiki-link-count=",
 		spec{operands: paths, globs: anyGlob}},
-	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color= decorations= paging= wrap= " +
-		"tabs= terminal-width= theme=", spec{operands: paths, check: checkBat}},
+	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color= decorations= paging=(never) " +
+		"wrap= tabs= terminal-width= theme=", spec{operands: paths}},
 	{"shasum", "a= b t U 0 algorithm= binary text UNIVERSAL", spec{operands: paths}},
 	{"md5", "q r", spec{operands: paths}},
 	{"ar t|tv", "", spec{operands: paths, check: noLists}},
@@ -230,22 +240,7 @@ func checkTop(u *invocation) string {
 	return needs("it waits for keys", "b", "l")(u)
 }
 
-// checkKill accepts the signal 0, which only tells whether a process is there, and the list of signals.
-func checkKill(u *invocation) string {
-	return cmp.Or(needs("it ends processes", "0", "l", "L")(u), checkJobs(u))
-}
-
 var systemSetting = lazy.Regexp(`^[a-z][a-z0-9_.-]*$`)
-
-// checkBat refuses pagers.
-func checkBat(u *invocation) string {
-	for _, g := range u.given {
-		if g.name == "paging" && g.value.Text != "never" {
-			return "it may run a pager"
-		}
-	}
-	return ""
-}
 
 // plainName requires operands and values that name something by letters.
 func plainName(u *invocation) string {
@@ -307,9 +302,7 @@ func checkInspect(u *invocation) string {
 	return ""
 }
 
-var kubectlOutput = lazy.Regexp(`^=?(wide|name|json|yaml|(jsonpath|jsonpath-as-json|go-template|custom-columns|template)=.*)$`)
-
-// checkKubectl refuses secrets, in any spelling of the type, and formats from files.
+// checkKubectl refuses secrets, in any spelling of the type.
 func checkKubectl(u *invocation) string {
 	if len(u.operands) == 0 && u.command.Args[0].Text != "auth" {
 		return "it names nothing to show"
@@ -317,11 +310,6 @@ func checkKubectl(u *invocation) string {
 	for _, x := range u.plainWords() {
 		if lower := strings.ToLower(x); strings.Contains(lower, "secret") || strings.Contains(lower, "token") {
 			return shorten(x) + " may hold secrets"
-		}
-	}
-	for _, g := range u.given {
-		if (g.name == "o" || g.name == "output") && !kubectlOutput().MatchString(g.value.Text) {
-			return "the format " + shorten(g.value.Text) + " is not known"
 		}
 	}
 	return plainName(u)
@@ -359,26 +347,13 @@ func checkIP(u *invocation) string {
 	return ""
 }
 
-// checkRPM requires a query of what is installed.
-func checkRPM(u *invocation) string {
-	if len(u.given) != 1 {
-		return "it is no query"
-	}
-	return plainOperands(u)
-}
-
 var npmSettings = lazy.Regexp(`^(registry|prefix|cache|globalconfig|userconfig|node-version|engine-strict|save-exact|init-license)$`)
 
-func checkNPMSetting(u *invocation) string {
-	if len(u.operands) != 1 || !npmSettings().MatchString(u.operands[0].Text) {
-		return "the setting may hold secrets"
-	}
-	return ""
-}
+var npmSetting = operandsAre(func(o Word) bool { return npmSettings().MatchString(o.Text) }, " may hold a secret")
 
 var (
 	ghOperand = lazy.Regexp(`^(#?\d+|[A-Za-z0-9][\w.-]*(/[\w.-]+){0,2})$`)
-	ghRepo    = lazy.Regexp(`^[\w.-]+/[\w.-]+$`)
+	onlyRepo  = lazy.Regexp("^" + ghRepo + "$")
 )
 
 // checkGH refuses other hosts, and filters that look at the environment.
@@ -386,17 +361,14 @@ func checkGH(u *invocation) string {
 	for _, o := range u.operands {
 		ok := ghOperand().MatchString(o.Text)
 		if u.command.Args[0].Text == "repo" {
-			ok = ghRepo().MatchString(o.Text)
+			ok = onlyRepo().MatchString(o.Text)
 		}
 		if !ok || !o.Static {
 			return shorten(o.Text) + " may be on another host"
 		}
 	}
 	for _, g := range u.given {
-		switch {
-		case (g.name == "R" || g.name == "repo") && !ghRepo().MatchString(strings.TrimPrefix(g.value.Text, "=")):
-			return shorten(g.value.Text) + " may be on another host"
-		case (g.name == "q" || g.name == "jq") && jqReaches().MatchString(g.value.Text):
+		if (g.name == "q" || g.name == "jq") && jqReaches().MatchString(g.value.Text) {
 			return "a jq filter that looks at more than its input"
 		}
 	}
@@ -461,11 +433,6 @@ func checkCertificate(u *invocation) string {
 	return ""
 }
 
-// checkRequest requires the file: without one, openssl req makes a new request.
-func checkRequest(u *invocation) string {
-	return cmp.Or(needs("it asks for a new one", "in")(u), checkCertificate(u))
-}
-
 // yqReaches are the operators of yq by which a filter does more than change its input.
 var yqReaches = lazy.Regexp(`(^|[^.\w]|\.\.)(load\w*|strenv|envsubst|system|eval|exec|filename|file_index|split_doc)\b`)
 
@@ -482,22 +449,6 @@ func checkYq(u *invocation) string {
 
 var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w .,:!-]*"|` +
 	`process\.(version|platform|arch|pid)\b|process\.versions\.\w+)*$`)
-
-// checkSyntax accepts an option of syntaxChecks with its file.
-func checkSyntax(u *invocation) string {
-	if !checksSyntax(u.command) {
-		return "it may run the file"
-	}
-	return ""
-}
-
-// checkLiteral accepts a program of node that is a calculation, and node --check.
-func checkLiteral(u *invocation) string {
-	if !literalProgram(u.command) && !checksSyntax(u.command) {
-		return "it runs a program that is given as text"
-	}
-	return ""
-}
 
 // literalProgram reports node -p with a calculation.
 func literalProgram(c *Command) bool {

@@ -629,7 +629,7 @@ func (c *Command) prefix() (out []string) {
 	if s == nil || !s.read || n == 0 && tabled()[c.Name] {
 		n = 0
 		if use, words := c.findIn(useSpecs()); use != nil && onlyReads(c, workdirs{any: true, dirs: c.dirs}) == "" {
-			if n = words; n == 0 && (use.check != nil || use.max != 0) {
+			if n = words; n == 0 && (use.check != nil || use.max != 0 || len(use.values) > 0) {
 				return nil
 			}
 		}

@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -162,8 +161,8 @@ func (c *Command) changesGitHub() bool {
 	return posts && !query
 }
 
-// showRows are uses of programs that run what they are given, or harm data, which only show something: they list, test a
-// port, or ask a database.
+// showRows are uses of programs that run what they are given, or harm data, which only show something: they list,
+// test a port, or ask a database.
 var showRows = []row{
 	{"crontab -l", "", spec{max: -1}}, {"screen -ls|-list", "", spec{max: -1}}, {"perf list", "", spec{max: -1}},
 	{"hash -r|-l", "", spec{max: -1}}, {"ssh-agent -s|-c", "", spec{max: -1}},
@@ -200,7 +199,8 @@ func asks(from int) func(*invocation) string {
 		if slices.ContainsFunc(queries, func(q Word) bool { return !q.Static || !plainQuery(q.Text) }) {
 			return "it is no query"
 		}
-		if len(u.command.Redirects) > 0 || len(queries) == 0 && !u.has("c", "command", "e", "execute", "q", "query", "l", "list", "eval") {
+		if len(u.command.Redirects) > 0 || len(queries) == 0 &&
+			!u.has("c", "command", "e", "execute", "q", "query", "l", "list", "eval") {
 			return "it reads queries"
 		}
 		return ""
@@ -208,7 +208,8 @@ func asks(from int) func(*invocation) string {
 }
 
 func asksMongo(u *invocation) string {
-	return cmp.Or(asks(1)(u), operandsAre(func(o Word) bool { return mongoName().MatchString(o.Text) }, " is a program")(u))
+	named := operandsAre(func(o Word) bool { return mongoName().MatchString(o.Text) }, " is a program")
+	return checks(asks(1), named)(u)
 }
 
 var (

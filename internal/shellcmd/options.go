@@ -43,13 +43,13 @@ func (u *invocation) has(names ...string) bool {
 }
 
 // last is the last value of one of some options.
-func (u *invocation) last(names ...string) (value Word, has bool) {
+func (u *invocation) last(names ...string) (value Word) {
 	for _, g := range u.given {
 		if slices.Contains(names, g.name) {
-			value, has = g.value, true
+			value = g.value
 		}
 	}
-	return value, has
+	return value
 }
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.
@@ -207,7 +207,8 @@ func (u *invocation) long(s *spec, args []Word) (n int, why string) {
 // -n --rotate has a value only where it is attached, and git log --format --output=x writes x before it fails.
 var optionLike = lazy.Regexp(`^-[^0-9]`)
 
-// takesAny reports options that always take the next word: the tests of find, the text of env -S, and the patterns of grep.
+// takesAny reports options that always take the next word: the tests of find, the text of env -S, and the patterns
+// of grep.
 func (u *invocation) takesAny(name string) bool {
 	switch u.command.Name {
 	case "find", "env":
@@ -235,6 +236,9 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 		return n, "what it runs is not known to be harmless"
 	case late && !(s.says && (!g.value.split || g.value.kind == folder || ownUser().MatchString(g.value.Text))):
 		return n, "the value of the option " + args[0].Text + " is only known when it runs"
+	}
+	if only := s.values[name]; only != nil && !only().MatchString(g.value.Text) {
+		return n, "the value " + shorten(g.value.Text) + " of the option " + args[0].Text + " is not known to be harmless"
 	}
 	u.given = append(u.given, g)
 	if why := u.gitFormat(g); why != "" {

@@ -39,8 +39,8 @@ type Script struct {
 
 // A Command is one simple command.
 type Command struct {
-	// Name is the base name of the program, after unquoting and cleaning its path; that of grm, RM and rm.exe is rm. It
-	// is "" when it is only known at run time, or when variables are set and nothing is run.
+	// Name is the base name of the program, after unquoting and cleaning its path; that of grm, RM and rm.exe is rm.
+	// It is "" when it is only known at run time, or when variables are set and nothing is run.
 	Name string
 	// Program is the program as written, and Args what follows it.
 	Program Word
@@ -175,9 +175,10 @@ func readDifferently(text string, file *syntax.File) error {
 	return endsElsewhere(text, file)
 }
 
-// endsElsewhere finds a comment in the middle of a word, and a substitution, or a text in quotes, that ends elsewhere for bash: the next backquote ends a
-// substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
-// characters. Those in a substitution are its own. It sees each node once, however deep expansions are in expansions.
+// endsElsewhere finds a comment in the middle of a word, and a substitution, or a text in quotes, that ends
+// elsewhere for bash: the next backquote ends a substitution, also one in quotes; in double quotes $$( begins one,
+// and the single quotes of "${x:-'$(y)'}" are characters. Those in a substitution are its own. It sees each node
+// once, however deep expansions are in expansions.
 func endsElsewhere(text string, file *syntax.File) (err error) {
 	inParam := []bool{false} // for each open node: an expansion is nearer than a substitution
 	syntax.Walk(file, func(n syntax.Node) bool {

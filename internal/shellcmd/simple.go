@@ -122,8 +122,8 @@ func (w *walker) fill(c *Command, words []Word) {
 	}
 }
 
-// moveGit skips the options before a sub-command of git that only affect display, and follows -C. Redirects are relative
-// to the previous folder.
+// moveGit skips the options before a sub-command of git that only affect display, and follows -C. Redirects are
+// relative to the previous folder.
 func (c *Command) moveGit() {
 	var to []string // joined once: there may be many
 	for args := c.Args; c.Name == "git" && len(args) > 0; args = c.Args[c.skip:] {

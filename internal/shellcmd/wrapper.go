@@ -75,7 +75,7 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 
 // leading is for options before the first operand, behind which they are for something else.
 func leading(options string) *spec {
-	return &spec{options: readOptions(options), first: true, digits: true}
+	return (&spec{first: true, digits: true}).readOptions(options)
 }
 
 // unwrap lists the commands that a command runs.
@@ -164,8 +164,8 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.doubt(at, r.own)
 	}
 	s := r.spec.before(c.Name, c.Args)
-	split, _ := s.last("S", "split-string")
-	folder, _ := s.last("C", "D", "chdir")
+	split := s.last("S", "split-string")
+	folder := s.last("C", "D", "chdir")
 	looks := s.has("v", "V")
 	switch {
 	case looks && c.Name == "command":
