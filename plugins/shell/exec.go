@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +71,7 @@ func (s *shell) command(ctx context.Context, r *sdk.Request, in *execArgs) (*pro
 	if err != nil {
 		return nil, err
 	}
-	cmd := in.prepare(path, dir, append(shells[name][:len(shells[name]):len(shells[name])], "-c", in.Command))
+	cmd := in.prepare(path, dir, slices.Concat(shells[name], []string{"-c", in.Command}))
 	if in.PTY {
 		cmd.Terminal = in.size()
 		cmd.Env = append(cmd.Env, in.terminalEnv()...)
@@ -97,14 +99,7 @@ func (in *execArgs) terminalEnv() (env []string) {
 }
 
 func (in *execArgs) size() *proctree.Size {
-	s := proctree.Size{Columns: 80, Rows: 24}
-	if in.Columns > 0 {
-		s.Columns = uint16(in.Columns)
-	}
-	if in.Rows > 0 {
-		s.Rows = uint16(in.Rows)
-	}
-	return &s
+	return &proctree.Size{Columns: uint16(cmp.Or(in.Columns, 80)), Rows: uint16(cmp.Or(in.Rows, 24))}
 }
 
 // check checks what the schema does not express, or what bypassed it.
@@ -169,10 +164,7 @@ func (in *execContext) input() io.Reader {
 
 // timeout is the caller's limit for the command.
 func (in *execContext) timeout() time.Duration {
-	if in.TimeoutSeconds == 0 {
-		return defaultTimeout
-	}
-	return time.Duration(in.TimeoutSeconds * float64(time.Second))
+	return cmp.Or(time.Duration(in.TimeoutSeconds*float64(time.Second)), defaultTimeout)
 }
 
 // checkBackground refuses jobs where the plugin ends with the call: a job would be killed at once.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,21 +107,13 @@ type config struct {
 	SaveOutputBytes *int64   `json:"save_output_bytes,omitempty" minimum:"0" maximum:"1073741824" default:"67108864" jsonschema:"How many bytes of a stream that is too long for a result go into a file. A session has four times that at a time. 0: no files."`
 }
 
-var defaultInterpreters = []string{"bash", "sh", "python3", "node", "perl", "ruby"}
-
 // complete sets the defaults.
 func (c *config) complete() {
-	if c.Shell == "" {
-		c.Shell = "bash"
-	}
+	c.Shell = cmp.Or(c.Shell, "bash")
+	c.MaxOutputBytes = cmp.Or(c.MaxOutputBytes, defaultKeep)
+	c.MaxJobs = cmp.Or(c.MaxJobs, defaultJobs)
 	if c.Interpreters == nil {
-		c.Interpreters = defaultInterpreters
-	}
-	if c.MaxOutputBytes == 0 {
-		c.MaxOutputBytes = defaultKeep
-	}
-	if c.MaxJobs == 0 {
-		c.MaxJobs = defaultJobs
+		c.Interpreters = []string{"bash", "sh", "python3", "node", "perl", "ruby"}
 	}
 	if c.SaveOutputBytes == nil {
 		c.SaveOutputBytes = new(int64(defaultSave))

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -40,9 +42,7 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 			Suggestion: "Use exec with a short command, or tell the operator that the plugin's TMPDIR cannot be written."}
 	}
 	defer remove()
-	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file),
-		in.Args...)
-	cmd := in.prepare(path, dir, args)
+	cmd := in.prepare(path, dir, slices.Concat(shells[in.interpreter()], []string{file}, in.Args))
 	cmd.Env = in.modules(cmd.Env, dir)
 	if shells[in.interpreter()] != nil {
 		quiet, err := quietGit(ctx, in.Command, in.context(r.Workdir), cmd.Env)
@@ -54,12 +54,7 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout()), r.SingleCall})
 }
 
-func (in *scriptArgs) interpreter() string {
-	if in.Interpreter == "" {
-		return "bash"
-	}
-	return in.Interpreter
-}
+func (in *scriptArgs) interpreter() string { return cmp.Or(in.Interpreter, "bash") }
 
 // languages are an interpreter's file extension, and its variable for module folders: a script finds the modules of
 // its work folder, though its file is elsewhere.
