@@ -185,10 +185,8 @@ func (w *walker) input(at int) {
 
 // guessHere guesses at the here-documents of a shell that runs its input.
 func (w *walker) guessHere(at int) {
-	for _, r := range w.all.commands[at].Redirects {
-		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
-			w.guessText(at, r.Target.Text)
-		}
+	for _, text := range w.all.commands[at].documents() {
+		w.guessText(at, text)
 	}
 }
 
@@ -406,11 +404,9 @@ func (w *walker) interpreted(at int) {
 				w.guessLiterals(at, a.Text)
 			}
 		}
-		for _, r := range c.Redirects {
-			if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
-				w.guessLiterals(at, r.Target.Text)
-				w.guessText(at, r.Target.Text)
-			}
+		for _, text := range c.documents() {
+			w.guessLiterals(at, text)
+			w.guessText(at, text)
 		}
 	}
 }

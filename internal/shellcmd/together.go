@@ -313,12 +313,20 @@ func (c *Command) prints() string {
 	return ""
 }
 
-// document is the text of its here-document.
+// document is the text of its first here-document.
 func (c *Command) document() string {
-	for _, r := range c.Redirects {
-		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
-			return r.Target.Text
-		}
+	for _, text := range c.documents() {
+		return text
 	}
 	return ""
+}
+
+// documents are the texts of its here-documents that are known.
+func (c *Command) documents() (texts []string) {
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
+			texts = append(texts, r.Target.Text)
+		}
+	}
+	return texts
 }

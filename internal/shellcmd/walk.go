@@ -235,12 +235,15 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 // piped guesses at what one command prints for another that runs what it reads.
 func (w *walker) piped(from, to int) {
 	x := w.all.commands[from]
-	for _, r := range x.Redirects {
-		if x.Name == "cat" && strings.HasPrefix(r.Op, "<<") && r.Target.Static && w.all.commands[to].severe {
-			w.guessText(to, r.Target.Text)
+	if !w.all.commands[to].severe {
+		return
+	}
+	if x.Name == "cat" {
+		for _, text := range x.documents() {
+			w.guessText(to, text)
 		}
 	}
-	if x.Name != "echo" && x.Name != "printf" || !w.all.commands[to].severe {
+	if x.Name != "echo" && x.Name != "printf" {
 		return
 	}
 	for _, a := range x.Args {
