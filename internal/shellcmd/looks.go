@@ -166,9 +166,9 @@ func (c *Command) changesGitHub() bool {
 var showRows = []row{
 	{"crontab -l", "", spec{max: -1}}, {"screen -ls|-list", "", spec{max: -1}}, {"perf list", "", spec{max: -1}},
 	{"hash -r|-l", "", spec{max: -1}}, {"ssh-agent -s|-c", "", spec{max: -1}},
-	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: plainWindows}},
+	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: knownWords}},
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
-	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: needs("it connects", "z")}},
+	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1)}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
@@ -188,14 +188,17 @@ func (c *Command) onlyShows() bool {
 	return s != nil && s.uncovered(c, n, 0, workdirs{any: true}) == ""
 }
 
-var plainWindows = operandsAre(func(o Word) bool { return o.Static && !strings.ContainsAny(o.Text, ";#") },
+var knownWords = operandsAre(func(o Word) bool { return o.Static && !strings.ContainsAny(o.Text, ";#") },
 	" may be more than a name")
 
 // asks is a check for queries, of which those that are options have been read: at least one, and the operands from a
-// number on must be some, too.
+// number on must be some, too. No other one may be an option after all.
 func asks(from int) func(*invocation) string {
 	return func(u *invocation) string {
 		queries := u.operands[min(from, len(u.operands)):]
+		if slices.ContainsFunc(u.operands, func(o Word) bool { return !o.Static && (o.split || o.kind == glob) }) {
+			return "it may be given other options"
+		}
 		if slices.ContainsFunc(queries, func(q Word) bool { return !q.Static || !plainQuery(q.Text) }) {
 			return "it is no query"
 		}

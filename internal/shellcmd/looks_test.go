@@ -61,6 +61,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			git -c gc.recentObjectsHook=a gc, git -c help.browser=a help, uv|poetry run rm a, npm exec -- rm a, bundle exec rm a, git -c core.pager=a|alias.b=!c|core.sshCommand=x log,
 			source|. /a|~/a|../a|/dev/stdin|<(a)|$x|"$x/a", bash -ic|-lic|-O\ extglob\ -c ls, bash -lc "$x"|'rm\ a', trap 'rm\ a'|"$x" EXIT, pushd ..|/|~|$x,
 			tar -I ./zstd|'zstd;ls'|'sh\ -c\ x'|zstd\ --to-command=x -xf a, crontab a|-r|-e, screen|tmux\ new 'rm\ a'|$x, tmux ls\ \\\;\ run\ 'rm\ a',
+			psql $x|* -c 'select\ 1', mysql $x -e 'select\ 1', sqlite3 $x 'select\ 1', nc -z $x|* 1, docker run -e $x a, git restore --staged $x|*,
 			nc -l 1, nc -ze sh a 1, nc -e sh a 1, nc a 1, psql -f a, psql -c 'drop\ table\ a'|'select\ 1;\ delete\ from\ a'|'\!\ ls', psql a,
 			psql -c "copy\ a\ to\ program\ 'x'"|'select\ pg_read_file(a)'|'select\ 1\ \\g\ x', psql -o a -c 'select\ 1', psql -v a=b -c 'select\ 1',
 			sqlite3 a '.shell\ ls'|'.read\ a'|"select\ load_extension('x')"|"select\ writefile('a')"|'delete\ from\ a',
