@@ -201,30 +201,22 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 	return ""
 }
 
-// deviceUses are commands that destroy what is on a device, written like harmfulUses: which of their operands name
-// it, or unnamed for any. A word may be anywhere among the operands; an option behind a ! must not be there.
-var deviceUses = sync.OnceValue(func() map[string][]outputUse {
-	return byProgram([]output{
-		{command: "tee|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format|" +
-			"sg_sanitize|sg_write_same|ddrescue|mke2fs|newfs|mkdosfs", operands: "all"},
-		{command: "badblocks -w", operands: "all"}, {command: "ntfsclone -O|--overwrite", operands: "all"},
-		{command: "bcachefs format", operands: "all"}, {command: "parted mklabel|mktable|rm|mkpart", operands: "all"},
-		{command: "wipefs -a|-o|-f|--all|--offset|--force", operands: "all"},
-		{command: "sgdisk -Z|-o|-d|--zap-all|--zap|--clear|--delete", operands: "all"},
-		{command: "cryptsetup luksformat|erase|lukserase|reencrypt", operands: "all"},
-		{command: "hdparm --security-erase|--trim-sector-ranges|--write-sector", operands: "all"},
-		{command: "mdadm --zero-superblock|-C|--create", operands: "all"},
-		{command: "zpool create|labelclear", operands: "all"},
-		{command: "fdisk|cfdisk|gdisk !-l !-x !--list", operands: "all"},
-		{command: "sfdisk !-l !-d !-J !-s !--list !--dump !--json !--show-size !--verify", operands: "all"},
-		{command: "cp|mv|install|dd_rescue|bmaptool", operands: "last"}, {command: "qemu-img convert", operands: "last"},
-		{command: "dd|dcfldd|dc3dd", operands: "value"}, {command: "qemu-img dd", operands: "value"},
-		{command: "fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite", operands: "value"},
-		{command: "nvme format|sanitize|write-zeroes", operands: unnamed}, {command: "zpool destroy", operands: unnamed},
-		{command: "diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk", operands: unnamed},
-		{command: "vgremove|lvremove -f|-y|--force|--yes", operands: unnamed},
-		{command: "zfs destroy -r|-R", operands: unnamed},
-	})
+// deviceUses are commands that destroy what is on a device, by which of their operands names it: unnamed is for any. A
+// word may be anywhere among the operands; an option behind a ! must not be there.
+var deviceUses = sync.OnceValue(func() map[string][]use {
+	return reasons{
+		{"all", `tee|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format, mke2fs,
+			sg_sanitize|sg_write_same|ddrescue|newfs|mkdosfs, badblocks -w, ntfsclone -O|--overwrite, bcachefs format,
+			parted mklabel|mktable|rm|mkpart, wipefs -a|-o|-f|--all|--offset|--force, mdadm --zero-superblock|-C|--create,
+			sgdisk -Z|-o|-d|--zap-all|--zap|--clear|--delete, cryptsetup luksformat|erase|lukserase|reencrypt,
+			hdparm --security-erase|--trim-sector-ranges|--write-sector, zpool create|labelclear,
+			fdisk|cfdisk|gdisk !-l !-x !--list, sfdisk !-l !-d !-J !-s !--list !--dump !--json !--show-size !--verify`},
+		{"last", `cp|mv|install|dd_rescue|bmaptool, qemu-img convert`},
+		{"value", `dd|dcfldd|dc3dd, qemu-img dd,
+			fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite`},
+		{unnamed, `nvme format|sanitize|write-zeroes, zpool destroy, zfs destroy -r|-R, vgremove|lvremove -f|-y|--force|--yes,
+			diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk`},
+	}.uses()
 })
 
 var fileValue = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
@@ -261,7 +253,7 @@ func disks(name string, args, operands []string) string {
 			continue
 		}
 		files := operands
-		switch u.operands {
+		switch u.says {
 		case unnamed:
 			return wholeDisk
 		case "last":

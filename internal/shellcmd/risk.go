@@ -112,8 +112,7 @@ func (r reasons) byName() map[string]string {
 // harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
 // between words that are alike; docker* stands for it and those that are used like it.
 var harmfulUses = sync.OnceValue(func() map[string][]use {
-	m := map[string][]use{}
-	for _, pair := range (reasons{
+	return reasons{
 		{"it rewrites what others have", `git push --force`},
 		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs, git checkout
 			--pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f, git submodule
@@ -190,7 +189,19 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
 			direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
-	}) {
+	}.uses()
+})
+
+// A use is a command that is written like a deny rule, and what is said of it.
+type use struct {
+	prefix []string
+	says   string
+}
+
+// uses are the commands by program, with | between words that are alike and commas between commands.
+func (r reasons) uses() map[string][]use {
+	m := map[string][]use{}
+	for _, pair := range r {
 		for commands := range strings.SplitSeq(strings.ReplaceAll(pair[1], "docker*", "docker|podman|nerdctl"), ",") {
 			for _, prefix := range spelledOut(strings.Fields(commands)) {
 				for _, one := range append(alike(prefix), prefix) {
@@ -201,12 +212,6 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		}
 	}
 	return m
-})
-
-// A use is a command that is written like a deny rule, and what it does.
-type use struct {
-	prefix []string
-	why    string
 }
 
 // spelledOut are the lists of words that one with | in its words stands for.
@@ -239,7 +244,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 			continue
 		}
 		if deniesAs(u.prefix, c) {
-			return u.why
+			return u.says
 		}
 	}
 	switch sub {

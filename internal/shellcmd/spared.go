@@ -51,10 +51,11 @@ const reachesAll = "it can reach all of the machine"
 // alone.
 var sparedRows = []row{
 	{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty rm init " +
-		"read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= hostname= u= user= " +
-		"entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= shm-size= ulimit= l= " +
-		"label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= pids-limit= cap-drop= health-cmd= " +
-		"health-interval= health-retries= health-timeout= v= volume=", spec{first: true, says: true}},
+		"read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= " +
+		"hostname= u= user= entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= " +
+		"shm-size= ulimit= l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= " +
+		"pids-limit= cap-drop= health-cmd= health-interval= health-retries= health-timeout= v= volume=",
+		spec{first: true, says: true}},
 	{"git restore", "S staged q quiet", spec{}},
 }
 

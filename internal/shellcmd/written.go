@@ -83,17 +83,15 @@ var outputs = []output{
 }
 
 // outputsOf are the outputs by program: most commands have none.
-var outputsOf = sync.OnceValue(func() map[string][]outputUse { return byProgram(outputs) })
-
-func byProgram(list []output) map[string][]outputUse {
+var outputsOf = sync.OnceValue(func() map[string][]outputUse {
 	m := map[string][]outputUse{}
-	for _, o := range list {
+	for _, o := range outputs {
 		for _, prefix := range spelledOut(strings.Fields(o.command)) {
 			m[prefix[0]] = append(m[prefix[0]], outputUse{prefix, o})
 		}
 	}
 	return m
-}
+})
 
 // outputs are those that are about a command.
 func (c *Command) outputs() (out []outputUse) {
