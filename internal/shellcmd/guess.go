@@ -359,10 +359,12 @@ func optionValue(text, option string) (value string, has bool) {
 
 // optionOf reports that a word is one of some options.
 func optionOf(text string, options lazy.Words) bool {
-	return options.Any(func(option string) bool {
-		_, has := optionValue(text, option)
-		return has
-	})
+	for option := range options.All() {
+		if _, has := optionValue(text, option); has {
+			return true
+		}
+	}
+	return false
 }
 
 // gitPrograms adds doubts about settings, transports and sub-commands of git that name programs.

@@ -180,10 +180,16 @@ var showRows = []row{
 
 const mysqlOptions = "N B s t E h= u= D= P= p? host= user= database= port= table batch silent skip-column-names"
 
-var showSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, showRows, false) })
+var (
+	showSpecs    = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, showRows, false) })
+	showPrograms = sync.OnceValue(func() map[string]bool { return programsOf(showSpecs()) })
+)
 
 // onlyShows reports such a use.
 func (c *Command) onlyShows() bool {
+	if !showPrograms()[c.Name] {
+		return false
+	}
 	s, n := c.findIn(showSpecs())
 	return s != nil && s.uncovered(c, n, 0, workdirs{any: true}) == ""
 }

@@ -142,6 +142,16 @@ var (
 	})
 )
 
+// programsOf are the programs of a table.
+func programsOf(table map[string]*spec) map[string]bool {
+	m := map[string]bool{}
+	for key := range table {
+		program, _, _ := strings.Cut(key, " ")
+		m[program] = true
+	}
+	return m
+}
+
 func withSubs(table map[string]*spec) map[string]bool {
 	m := map[string]bool{}
 	for key := range table {

@@ -231,7 +231,7 @@ func spelledOut(words []string) [][]string {
 // harmfulUse says why a command with these words could do much harm, "" if it could not.
 func (c *Command) harmfulUse(p workdirs) string {
 	sub, rest := c.gitArgs()
-	if c.dryRun() || c.spared(p) {
+	if c.dryRun() {
 		return ""
 	}
 	if sub != "" { // without the options before it: -C and -c are others there
@@ -243,7 +243,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if u.prefix[0] == "chmod" && keepsRights(c.Args) {
 			continue
 		}
-		if deniesAs(u.prefix, c) {
+		if deniesAs(u.prefix, c) && (u.says != reachesAll || !c.spared(p)) {
 			return u.says
 		}
 	}
@@ -253,7 +253,9 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it throws changes away"
 		}
 	case "restore":
-		return "it throws changes away"
+		if !c.spared(p) {
+			return "it throws changes away"
+		}
 	case "fetch", "pull":
 		if slices.ContainsFunc(rest, movesBranch) {
 			return "it moves a branch or tag off its commits"

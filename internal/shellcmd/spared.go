@@ -61,16 +61,15 @@ var sparedRows = []row{
 
 var sparedSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[string]*spec{}, sparedRows, false) })
 
-// spared reports such a use.
+// spared reports such a use; of git without the options before the sub-command.
 func (c *Command) spared(p workdirs) bool {
-	sub := *c
-	if name, rest := c.gitArgs(); name != "" {
-		sub.Args, sub.skip = append([]Word{static(name)}, rest...), 0
+	s, n := c.findIn(sparedSpecs())
+	if s == nil || n == 0 {
+		return false
 	}
-	s, n := sub.findIn(sparedSpecs())
-	u := &invocation{command: &sub}
+	u := &invocation{command: c}
 	switch {
-	case s == nil || n == 0 || u.read(s, sub.Args[n:]) != "":
+	case u.read(s, c.Args[n:]) != "":
 		return false
 	case c.Name == "git":
 		return u.has("S", "staged") && !slices.ContainsFunc(u.operands, func(a Word) bool { return !a.Static })

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // sameOptions are options with several spellings, by program, or by program and sub-command: -r, -R and --recursive of
@@ -238,7 +236,10 @@ func spelled(args []Word, token string) bool {
 	if !strings.HasPrefix(token, "--") {
 		return hasLetters(args, token)
 	}
-	return slices.ContainsFunc(args, func(a Word) bool { return a.Text == token || optionOf(a.Text, lazy.Words(token)) })
+	return slices.ContainsFunc(args, func(a Word) bool {
+		_, has := optionValue(a.Text, token)
+		return has || a.Text == token
+	})
 }
 
 // hasLetters finds short options: as one word, bundled, or apart.
