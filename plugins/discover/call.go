@@ -56,9 +56,11 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j programCall) (*sdk
 	case o.late && notStarted:
 		return nil, l.exceeded(fmt.Sprintf("there was no time to start %s; nothing was run", j.short()))
 	case o.late:
-		return o.timeout(j.command, l)
-	case o.exit.Canceled:
-		return o.canceled(ctx, j.command)
+		what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown()))
+		return o.failure(l.exceeded(fmt.Sprintf("%s was %s", j.short(), what)))
+	case o.exit.Canceled: // what was printed until then may still be of use
+		what := o.stopped("canceled, and stopped")
+		return o.failure(ended(ctx, fmt.Sprintf("%s was %s", j.short(), what)))
 	case notStarted && ctx.Err() != nil:
 		return nil, ended(ctx, fmt.Sprintf("the call was canceled before %s was started; nothing was run", j.short()))
 	case notStarted:
@@ -135,20 +137,10 @@ func (o *outcome) success() *sdk.Result {
 	r := sdk.Text(text)
 	if r.Truncated = o.stdout.leftOut() > 0; r.Truncated {
 		r.Content[0].Text += " Only the start is kept; ask for less at once."
-	}
-	if !r.Truncated {
-		r.Structured = structured(o.stdout.kept)
+	} else if printed := bytes.TrimSpace(o.stdout.kept); bytes.HasPrefix(printed, []byte("{")) && json.Valid(printed) {
+		r.Structured = printed
 	}
 	return r
-}
-
-// structured returns a JSON object, nil for anything else.
-func structured(printed []byte) json.RawMessage {
-	printed = bytes.TrimSpace(printed)
-	if len(printed) == 0 || printed[0] != '{' || !json.Valid(printed) {
-		return nil
-	}
-	return printed
 }
 
 // failure is a result with the error; when the error does not hold all of the output, the content does.
@@ -158,18 +150,6 @@ func (o *outcome) failure(err *sdk.Error) (*sdk.Result, error) {
 		r.Add(sdk.TextContent(all))
 	}
 	return r, err
-}
-
-// timeout is a failure with the error that says so.
-func (o *outcome) timeout(c command, l limit) (*sdk.Result, error) {
-	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown()))
-	return o.failure(l.exceeded(fmt.Sprintf("%s was %s", c.short(), what)))
-}
-
-// canceled is a failure too: what was printed until then may still be of use.
-func (o *outcome) canceled(ctx context.Context, c command) (*sdk.Result, error) {
-	what := o.stopped("canceled, and stopped")
-	return o.failure(ended(ctx, fmt.Sprintf("%s was %s", c.short(), what)))
 }
 
 // stopped notes why the program was stopped, and says it: either everything it had started was, or what went wrong.
@@ -209,12 +189,8 @@ func (o *outcome) lines(most int) string {
 		code = strconv.Itoa(o.exit.Code)
 	}
 	return fmt.Sprintf("Stdout: %s\nStderr: %s\nError: %s\nExit Code: %s\nSignal: %s",
-		joinOr(shortened(o.stdout.text(), most), "(empty)"), joinOr(shortened(o.stderr.text(), most), "(empty)"),
-		joinOr(failed, "(none)"), joinOr(code, "(none)"), joinOr(o.exit.SignalName(), "(none)"))
-}
-
-func joinOr(text, otherwise string) string {
-	return cmp.Or(text, otherwise)
+		cmp.Or(shortened(o.stdout.text(), most), "(empty)"), cmp.Or(shortened(o.stderr.text(), most), "(empty)"),
+		cmp.Or(failed, "(none)"), cmp.Or(code, "(none)"), cmp.Or(o.exit.SignalName(), "(none)"))
 }
 
 // shortened leaves out the middle of text when it has more than so many bytes.

@@ -42,12 +42,6 @@ type foundTool struct {
 	tool     sdk.BoundTool
 }
 
-// count counts an item, and reports whether it may still be examined.
-func (c *catalog) count() bool {
-	c.items++
-	return c.items <= maxItems
-}
-
 func (c *catalog) note(format string, a ...any) {
 	if len(c.notes) == maxNotices {
 		c.more++
@@ -75,12 +69,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 	if err != nil {
 		return err
 	}
-	for i, item := range items(list) {
-		if !c.count() {
-			break
-		}
-		c.addItem(fmt.Sprintf("item %d", i+1), item, s)
-	}
+	c.each("item", list, func(where string, fields map[string]json.RawMessage) { c.addItem(where, fields, s) })
 	c.finish()
 	if len(c.tools)+len(c.notes) == 0 {
 		c.note("no tools: discovery_command %s printed an empty list", s.discovery)
@@ -88,21 +77,28 @@ func (c *catalog) read(printed []byte, s *settings) error {
 	return nil
 }
 
-// addItem adds the tools of one item, in any of its three forms, or as OpenAI and Amazon Bedrock have them.
-func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
-	fields := object(item)
-	if fields == nil {
-		c.note("%s is left out: it is %s, not an object", where, rawjson.Kind(item))
-		return
+// each examines the objects of a list, as long as there are not too many items.
+func (c *catalog) each(what string, list json.RawMessage, add func(where string, fields map[string]json.RawMessage)) {
+	for i, item := range items(list) {
+		if c.items++; c.items > maxItems {
+			return
+		}
+		where := fmt.Sprintf("%s %d", what, i+1)
+		if fields := object(item); fields != nil {
+			add(where, fields)
+		} else {
+			c.note("%s is left out: it is %s, not an object", where, rawjson.Kind(item))
+		}
 	}
+}
+
+// addItem adds the tools of one item, in any of its three forms, or as OpenAI and Amazon Bedrock have them.
+func (c *catalog) addItem(where string, fields map[string]json.RawMessage, s *settings) {
 	for _, key := range []string{"function_declarations", "functionDeclarations"} {
 		if rawjson.Kind(fields[key]) == "an array" {
-			for i, member := range items(fields[key]) {
-				if !c.count() {
-					return
-				}
-				c.addMember(fmt.Sprintf("%s, %s %d", where, key, i+1), member, s)
-			}
+			c.each(where+", "+key, fields[key], func(where string, fields map[string]json.RawMessage) {
+				c.addTool(where, fields, s)
+			})
 			return
 		}
 		if kind := rawjson.Kind(fields[key]); kind != "missing" && kind != "null" && fields["name"] == nil {
@@ -118,14 +114,6 @@ func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 	c.addTool(where, fields, s)
 }
 
-func (c *catalog) addMember(where string, member json.RawMessage, s *settings) {
-	if fields := object(member); fields != nil {
-		c.addTool(where, fields, s)
-		return
-	}
-	c.note("%s is left out: it is %s, not an object", where, rawjson.Kind(member))
-}
-
 // addTool adds the tool that the fields describe, or a notice.
 func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *settings) {
 	var original string
@@ -133,24 +121,24 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		c.note("%s is left out: it has no name", where)
 		return
 	}
+	shown := textutil.Cut(original, 60)
 	switch {
 	case strings.ContainsRune(original, 0):
-		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where,
-			textutil.Cut(original, 60))
+		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, shown)
 		return
 	case len(original) > maxOriginal:
-		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, textutil.Cut(original, 60),
-			len(original), maxOriginal)
+		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, shown, len(original),
+			maxOriginal)
 		return
 	}
 	t, err := c.tool(original, fields, s)
 	if err != nil {
-		c.note("the tool %q is left out: %v", textutil.Cut(original, 60), err)
+		c.note("the tool %q is left out: %v", shown, err)
 		return
 	}
 	bound := sdk.BoundTool{Tool: t, Handler: s.handler(original)}
 	if at, there := c.printed[original]; there {
-		c.note("the tool %q is there twice; the last one counts", textutil.Cut(original, 60))
+		c.note("the tool %q is there twice; the last one counts", shown)
 		c.found[at].tool = bound
 		return
 	}
@@ -248,10 +236,10 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	if c.size+size > maxDefinitions {
 		return fmt.Errorf("with it, the definitions of all tools would have more than %d bytes", maxDefinitions)
 	}
+	c.size += size
 	if c.originals == nil {
 		c.originals = map[string]string{}
 	}
-	c.size += size
 	c.originals[t.Name] = original
 	return nil
 }

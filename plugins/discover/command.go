@@ -83,15 +83,21 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 		return command{}, nil
 	}
 	words, err := commandWords(raw, workdir)
-	if err == nil {
-		err = checkWords(words)
+	switch {
+	case err != nil:
+	case len(words) == 0 || strings.TrimSpace(words[0]) == "":
+		err = errors.New("it is empty; name a program")
+	default:
+		if i := slices.IndexFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }); i >= 0 {
+			err = fmt.Errorf("the word %q has a NUL character", words[i])
+		}
 	}
 	if err != nil {
 		return command{}, invalidConfig("%s = %.200s: %v", key, raw, err)
 	}
 	c := command{words: words, program: words[0]}
-	if fsutil.HasFolder(c.program) && !filepath.IsAbs(c.program) {
-		c.program = filepath.Join(workdir, c.program)
+	if fsutil.HasFolder(c.program) {
+		c.program = absolute(workdir, c.program)
 	}
 	return c, nil
 }
@@ -101,7 +107,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 func commandWords(raw json.RawMessage, workdir string) (words []string, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		if namesProgram(text, workdir) {
+		if fsutil.HasFolder(text) && fsutil.IsProgram(absolute(workdir, text)) {
 			return []string{text}, nil
 		}
 		return splitWords(text)
@@ -110,28 +116,6 @@ func commandWords(raw json.RawMessage, workdir string) (words []string, err erro
 		return nil, errors.New("it must be a string or a list of strings")
 	}
 	return words, nil
-}
-
-func namesProgram(text, workdir string) bool {
-	if !fsutil.HasFolder(text) {
-		return false
-	}
-	if !filepath.IsAbs(text) {
-		text = filepath.Join(workdir, text)
-	}
-	return fsutil.IsProgram(text)
-}
-
-func checkWords(words []string) error {
-	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
-		return errors.New("it is empty; name a program")
-	}
-	for _, w := range words {
-		if strings.ContainsRune(w, 0) {
-			return fmt.Errorf("the word %q has a NUL character", w)
-		}
-	}
-	return nil
 }
 
 // A splitter cuts a command line into words.
@@ -177,8 +161,8 @@ func (s *splitter) step() error {
 	case '\\':
 		return s.escape()
 	default:
-		if err := s.plain(c); err != nil {
-			return err
+		if strings.IndexByte("|&;<>()$`*?", c) >= 0 || strings.IndexByte("#~", c) >= 0 && !s.open {
+			return s.shellOnly(c)
 		}
 		s.add(c)
 	}
@@ -196,15 +180,6 @@ func (s *splitter) end() {
 	}
 	s.word.Reset()
 	s.open = false
-}
-
-// plain refuses what is more than itself to a shell.
-func (s *splitter) plain(c byte) error {
-	switch {
-	case strings.IndexByte("|&;<>()$`*?", c) >= 0, strings.IndexByte("#~", c) >= 0 && !s.open:
-		return s.shellOnly(c)
-	}
-	return nil
 }
 
 func (s *splitter) shellOnly(c byte) error {

@@ -222,7 +222,11 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	case stdout.leftOut() > 0:
 		return nil, fmt.Errorf("it printed more than %d bytes and was stopped", s.maxDiscovery)
 	case errors.Is(context.Cause(ctx), errTimeout) && (exit.Canceled || err != nil):
-		return nil, errors.New(discoveryError(l) + quoted(stderr))
+		text := fmt.Sprintf("it was not done after %v and was stopped", l.Shown())
+		if l.Call != 0 {
+			text += "; the plugin's start_timeout leaves it no more, raise that"
+		}
+		return nil, errors.New(text + quoted(stderr))
 	case err != nil:
 		return nil, errors.New(s.discovery.whyNot(err, s.workdir))
 	case exit.Signal != 0:
@@ -231,15 +235,6 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("it failed with exit code %d%s", exit.Code, quoted(stderr))
 	}
 	return stdout.kept, nil
-}
-
-// discoveryError says how long the command had, and what would give it more.
-func discoveryError(l proctree.Limits) string {
-	text := fmt.Sprintf("it was not done after %v and was stopped", l.Shown())
-	if l.Call != 0 {
-		text += "; the plugin's start_timeout leaves it no more, raise that"
-	}
-	return text
 }
 
 // quoted is the start of what was printed on stderr, to put behind a sentence.

@@ -111,17 +111,17 @@ func (s *settings) readWatch(c *config) error {
 		if strings.TrimSpace(path) == "" || strings.ContainsRune(path, 0) {
 			return invalidConfig("watch has the path %q; name a file or a folder", path)
 		}
-		s.watch = append(s.watch, s.absolute(path))
+		s.watch = append(s.watch, absolute(s.workdir, path))
 	}
 	return nil
 }
 
 // absolute is a path from the work folder.
-func (s *settings) absolute(path string) string {
+func absolute(workdir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(s.workdir, path)
+	return filepath.Join(workdir, path)
 }
 
 func seconds(key string, value, fallback float64) (time.Duration, error) {

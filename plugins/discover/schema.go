@@ -131,7 +131,7 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 	if depth > maxDepth {
 		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
 	}
-	orNull := mayBeNull(schema)
+	orNull := string(object(schema)["nullable"]) == "true" // OpenAPI's keyword for a value that may also be null
 	mended, err := eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
 		of := rawjson.Kind(value)
 		switch {
@@ -148,8 +148,7 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 		case of == "an array" && slices.Contains(listKeys, key):
 			return eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return normalizeSchema(item, depth+1) })
 		case of == "an object" && slices.Contains(mapKeys, key):
-			return eachMember(value, func(_ string, s json.RawMessage) (json.RawMessage,
-				error) {
+			return eachMember(value, func(_ string, s json.RawMessage) (json.RawMessage, error) {
 				return normalizeSchema(s, depth+1)
 			})
 		}
@@ -160,9 +159,6 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 	}
 	return mended, err
 }
-
-// mayBeNull reports whether the schema has OpenAPI's keyword for a value that may also be null.
-func mayBeNull(schema json.RawMessage) bool { return string(object(schema)["nullable"]) == "true" }
 
 // withNull adds null to a type, or to several; none at all stays none.
 func withNull(types json.RawMessage) json.RawMessage {

@@ -70,9 +70,6 @@ func (t template) only() string {
 	return t[0].name
 }
 
-// beginsWithArgument reports whether it is the caller's choice how the text begins.
-func (t template) beginsWithArgument() bool { return len(t) > 0 && t[0].name != "" }
-
 // text is the template without places, which it must not have.
 func (t template) text() (string, bool) {
 	if len(t) == 0 {
@@ -116,7 +113,9 @@ func noCode(words []template) error {
 			option = word
 		}
 		if names := t.names(); option != "" && len(names) > 0 {
-			return codeError(names[0], of, option)
+			return fmt.Errorf("{{%s}} stands in the program text of %s %s, where callers could write code of their own; have "+
+				"the text take it as an argument, such as \"$1\", and put \"{{%[1]s}}\" behind it as a word of its own",
+				names[0], of, option)
 		}
 		switch {
 		case fixed && interpreter.MatchString(base):
@@ -127,12 +126,6 @@ func noCode(words []template) error {
 		value = fixed && valueOption.MatchString(of+" "+word)
 	}
 	return nil
-}
-
-func codeError(name, of, option string) error {
-	return fmt.Errorf("{{%s}} stands in the program text of %s %s, where callers could write code of their own; have "+
-		"the text take it as an argument, such as \"$1\", and put \"{{%[1]s}}\" behind it as a word of its own",
-		name, of, option)
 }
 
 // arguments are a call's, by name. Those that are null count as absent.
@@ -166,18 +159,15 @@ func (f *filler) fill(t template) error {
 	if there, err := f.present(t); err != nil || !there {
 		return err
 	}
-	if name := t.only(); name != "" && rawjson.Kind(f.arguments[name]) == "an array" {
-		return f.fillEach(t, f.arguments[name])
+	name := t.only()
+	list := f.arguments[name]
+	if name == "" || rawjson.Kind(list) != "an array" {
+		text, err := f.text(t)
+		if err != nil {
+			return err
+		}
+		return f.add(t, text)
 	}
-	text, err := f.text(t)
-	if err != nil {
-		return err
-	}
-	return f.add(t, text)
-}
-
-// fillEach adds a word for each item of a list but those that are null.
-func (f *filler) fillEach(t template, list json.RawMessage) error {
 	for _, item := range items(list) {
 		if rawjson.Kind(item) == "null" {
 			continue
@@ -228,7 +218,7 @@ func (f *filler) add(t template, word string) error {
 	case strings.ContainsRune(word, 0):
 		return refused("NulInArgument", t.names()[0]+" has a NUL character, which no program can be given",
 			"Leave the NUL character out.")
-	case strings.HasPrefix(word, "-") && t.beginsWithArgument() && !f.plain && !f.dashes:
+	case strings.HasPrefix(word, "-") && t[0].name != "" && !f.plain && !f.dashes:
 		return refused("LooksLikeAnOption",
 			fmt.Sprintf("%s gives the word %q, which begins with - and could be taken for an option", t.names()[0],
 				textutil.Cut(word, 60)),

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // shown writes a template with its arguments in angle brackets.
@@ -146,7 +148,8 @@ func TestFill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := (&commandLine{words: words}).fill([]byte(test.arguments))
+			call, err := (&commandLine{words: words}).programCall(&sdk.Request{Arguments: []byte(test.arguments)})
+			got := call.words
 			if test.err != "" {
 				if err == nil || err.Error() != test.err {
 					t.Errorf("got  %q, %v\nwant %s", got, err, test.err)
@@ -174,7 +177,8 @@ func FuzzFill(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, err := (&commandLine{words: words}).fill([]byte(arguments))
+		call, err := (&commandLine{words: words}).programCall(&sdk.Request{Arguments: []byte(arguments)})
+		got := call.words
 		if err != nil {
 			return
 		}

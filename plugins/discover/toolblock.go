@@ -120,10 +120,15 @@ func (b *toolBlock) bind(name string, s *settings) (t sdk.BoundTool, err error) 
 		return t, err
 	}
 	t.Tool = sdk.Tool{Name: name, Title: b.Title, Description: strings.TrimSpace(b.Description), InputSchema: schema,
-		Category: "configured",
-		CostTier: b.CostTier, Timeout: l.timeout + 10*time.Second,
+		Category: "configured", CostTier: b.CostTier, Timeout: l.timeout + 10*time.Second,
 		Hints: sdk.Hints{ReadOnly: b.ReadOnly, Destructive: b.Destructive, Idempotent: b.Idempotent, OpenWorld: b.OpenWorld}}
-	t.Handler = s.lineHandler(l)
+	t.Handler = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		j, err := l.programCall(r)
+		if err != nil {
+			return nil, err
+		}
+		return s.run(ctx, r, j)
+	}
 	return t, t.Check()
 }
 
@@ -177,17 +182,6 @@ func (b *toolBlock) commandLine(name string, s *settings) (*commandLine, error) 
 	return l, err
 }
 
-// lineHandler runs the line for each call.
-func (s *settings) lineHandler(l *commandLine) sdk.Handler {
-	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		j, err := l.programCall(r)
-		if err != nil {
-			return nil, err
-		}
-		return s.run(ctx, r, j)
-	}
-}
-
 // check compares the names in the command with the arguments that the schema knows.
 func (l *commandLine) check(schema json.RawMessage) error {
 	properties := object(object(schema)["properties"])
@@ -218,51 +212,29 @@ func known(name string, properties map[string]json.RawMessage) error {
 		strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 }
 
-// fill returns the words for a call, the program first.
-func (l *commandLine) fill(raw json.RawMessage) ([]string, error) {
-	f := filler{arguments: readArguments(raw), dashes: l.dashes}
+// programCall returns the program that a call runs. It refuses calls without what the schema requires: hosts do so too,
+// but a command without it would be another one.
+func (l *commandLine) programCall(r *sdk.Request) (j programCall, err error) {
+	f := filler{arguments: readArguments(r.Arguments), dashes: l.dashes}
+	for _, name := range l.required {
+		if _, ok := f.arguments[name]; !ok {
+			return j, refused("MissingArgument", name+" is missing", "Pass "+name+".")
+		}
+	}
 	for _, t := range l.words {
 		if err := f.fill(t); err != nil {
-			return nil, err
+			return j, err
 		}
 	}
-	return f.words, nil
-}
-
-// programCall returns the program that a call runs.
-func (l *commandLine) programCall(r *sdk.Request) (programCall, error) {
-	j := programCall{timeout: l.timeout, setting: l.setting, timeSetting: "timeout_seconds of the tool"}
-	if err := l.complete(r.Arguments); err != nil {
-		return j, err
-	}
-	words, err := l.fill(r.Arguments)
-	if err != nil {
-		return j, err
-	}
-	j.command = command{words: words, program: l.program.program}
-	j.input, err = l.input(r)
-	return j, err
-}
-
-// complete refuses calls without what the schema requires. Hosts do so too; a command without it would be another one.
-func (l *commandLine) complete(raw json.RawMessage) error {
-	there := readArguments(raw)
-	for _, name := range l.required {
-		if _, ok := there[name]; !ok {
-			return refused("MissingArgument", name+" is missing", "Pass "+name+".")
-		}
-	}
-	return nil
-}
-
-// input returns the program's standard input, nil for none.
-func (l *commandLine) input(r *sdk.Request) ([]byte, error) {
+	j = programCall{command: command{words: f.words, program: l.program.program}, timeout: l.timeout, setting: l.setting,
+		timeSetting: "timeout_seconds of the tool"}
 	switch {
 	case l.allJSON:
-		return input(r), nil
-	case l.stdin == nil:
-		return nil, nil
+		j.input = input(r)
+	case l.stdin != nil:
+		var text string
+		text, err = f.text(l.stdin)
+		j.input = []byte(text)
 	}
-	text, err := (&filler{arguments: readArguments(r.Arguments)}).text(l.stdin)
-	return []byte(text), err
+	return j, err
 }

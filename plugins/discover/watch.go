@@ -23,7 +23,7 @@ func (s *settings) watched() []string {
 		if i == 0 && !fsutil.HasFolder(word) || word == "" {
 			continue // found in the PATH
 		}
-		path := s.absolute(word)
+		path := absolute(s.workdir, word)
 		if info, err := os.Stat(path); i == 0 || err == nil && info.Mode().IsRegular() {
 			paths = append(paths, path)
 		}
@@ -195,29 +195,22 @@ func (w *watch) follow(ctx context.Context, refresh func(context.Context) (chang
 
 // finish waits until changes have ended; false when ctx has.
 func (w *watch) finish(ctx context.Context) bool {
-	most := time.NewTimer(settleMost)
-	defer most.Stop()
-	for {
-		quiet := time.NewTimer(settleTime)
+	for most := time.After(settleMost); ; {
 		select {
 		case <-w.dirty:
-			quiet.Stop()
 			continue
-		case <-quiet.C:
-		case <-most.C:
+		case <-time.After(settleTime):
+		case <-most:
 		case <-ctx.Done():
 		}
-		quiet.Stop()
 		return ctx.Err() == nil
 	}
 }
 
 // sleep is false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(max(0, d))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
