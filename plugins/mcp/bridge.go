@@ -43,7 +43,7 @@ type bridge struct {
 func newBridge() *bridge {
 	b := &bridge{plugin: sdk.New("mcp", version), leastTTL: leastTTL, emptyTime: emptyTime}
 	b.ctx, b.end = context.WithCancel(context.Background())
-	b.upstreams.bridge = b
+	b.upstreams = upstreams{bridge: b, all: map[string]*upstream{}}
 	b.plugin.Dynamic()
 	b.plugin.AtEnd(b.close)
 	sdk.Configure(b.plugin, b.configure)
@@ -74,11 +74,9 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 	}
 	first := make(chan struct{})
 	go b.discover(sync.OnceFunc(func() { close(first) }))
-	timer := time.NewTimer(proctree.LimitsFor(ctx, b.connectTimeout).Run)
-	defer timer.Stop()
 	select {
 	case <-first:
-	case <-timer.C:
+	case <-time.After(proctree.LimitsFor(ctx, b.connectTimeout).Run):
 		b.setStarting()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -185,10 +183,8 @@ func (b *bridge) discover(tried func()) {
 
 // pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false
@@ -242,7 +238,9 @@ func (b *bridge) show() {
 		tools = append(tools, b.ownTools()...)
 		notices = append(notices, sdk.Remarks(b.catalog.notices...)...)
 	}
-	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
+	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, func(a, b sdk.BoundTool) bool {
+		return reflect.DeepEqual(a.Tool, b.Tool)
+	}) {
 		return
 	}
 	b.plugin.Cacheable(len(tools) > 0)                           // one that has none may have some the next time
@@ -252,8 +250,6 @@ func (b *bridge) show() {
 	}
 	b.shown, b.notices = tools, append([]sdk.Notice{}, notices...)
 }
-
-func sameTool(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }
 
 // errClosed is the error of calls that the end of the plugin ends.
 var errClosed = errors.New("the plugin is ending")

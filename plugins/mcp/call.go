@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,20 +20,15 @@ import (
 // handler makes the calls of a tool.
 func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		arguments := r.Arguments // byte for byte: what was checked and approved is what the server gets
+		if len(arguments) == 0 {
+			arguments = json.RawMessage("{}")
+		}
 		q := &toolRequest{bridge: b, request: r, tool: d, method: "tools/call",
 			headers: headersOf(d.headers, r.Arguments),
-			params: rawjson.Object{{Name: "name", Value: sdk.Encode(d.original)},
-				{Name: "arguments", Value: argumentsOf(r)}}}
+			params:  rawjson.Object{{Name: "name", Value: sdk.Encode(d.original)}, {Name: "arguments", Value: arguments}}}
 		return q.run(ctx)
 	}
-}
-
-// argumentsOf is the arguments byte for byte: what was checked and approved is what the server gets.
-func argumentsOf(r *sdk.Request) json.RawMessage {
-	if len(r.Arguments) == 0 {
-		return json.RawMessage("{}")
-	}
-	return r.Arguments
 }
 
 // A toolRequest is one request to the server for a call.
@@ -62,7 +58,6 @@ func (q *toolRequest) run(ctx context.Context) (*sdk.Result, error) {
 	return q.start(ctx)
 }
 
-// start makes the request.
 func (q *toolRequest) start(ctx context.Context) (*sdk.Result, error) {
 	u, err := q.bridge.upstreams.use(q.workdir())
 	if err != nil {
@@ -93,10 +88,11 @@ func (q *toolRequest) callInTurn(ctx context.Context, u *upstream, o *serverCall
 		return nil, err
 	}
 	defer func() { leave(err) }()
+	ask := q.refuse
 	if o != nil {
-		return q.call(ctx, o.ask)
+		ask = o.ask
 	}
-	return q.call(ctx, q.refuse)
+	return q.call(ctx, ask)
 }
 
 // refuse answers the questions on the stream of a call whose caller answers none.
@@ -129,12 +125,7 @@ func (q *toolRequest) quiet(more int32) {
 	q.silences.Add(more)
 }
 
-func (q *toolRequest) workdir() string {
-	if q.request.Workdir != "" {
-		return q.request.Workdir
-	}
-	return q.bridge.workdir
-}
+func (q *toolRequest) workdir() string { return cmp.Or(q.request.Workdir, q.bridge.workdir) }
 
 // modern reports whether the server asks by returning questions, and not in the middle of a call.
 func (q *toolRequest) modern() bool { return q.session.Server().Revision >= client.Revision20260728 }
@@ -171,9 +162,10 @@ func (q *toolRequest) call(ctx context.Context, ask client.RequestFunc) (json.Ra
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer q.watch(ctx, cancel)()
+	level, _ := text(memberOf(q.request.Meta, "io.modelcontextprotocol/logLevel"))
 	o := &client.CallOptions{Meta: q.request.Meta, TraceParent: q.request.TraceParent,
 		TraceState: q.request.TraceState, Capabilities: q.capabilities(), Headers: q.headers,
-		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
+		LogLevel: level, Progress: q.progress, Log: q.log, Request: ask}
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
 		return q.callTask(ctx, o)
 	}
@@ -238,12 +230,6 @@ func logEvent(m client.LogMessage) sdk.Event {
 		attributes.Add("data", m.Data)
 	}
 	return sdk.Event{Type: sdk.EventLog, Level: levels[m.Level], Message: message, Attributes: attributes.JSON()}
-}
-
-// logLevel is the least level of log messages that the caller asks for.
-func (q *toolRequest) logLevel() string {
-	level, _ := text(memberOf(q.request.Meta, "io.modelcontextprotocol/logLevel"))
-	return level
 }
 
 // finish makes the call's result of what a server with a handshake answered.

@@ -123,10 +123,8 @@ func (s *settings) readCommand(c *config) error {
 	if program := c.Command[0]; strings.ContainsRune(filepath.ToSlash(program), '/') && !filepath.IsAbs(program) {
 		s.command = append([]string{filepath.Join(s.workdir, program)}, c.Command[1:]...)
 	}
-	if c.Cwd != "" {
-		if s.cwd = c.Cwd; !filepath.IsAbs(s.cwd) {
-			s.cwd = filepath.Join(s.workdir, s.cwd)
-		}
+	if s.cwd = c.Cwd; s.cwd != "" && !filepath.IsAbs(s.cwd) {
+		s.cwd = filepath.Join(s.workdir, s.cwd)
 	}
 	return nil
 }

@@ -53,26 +53,18 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 		return nil, fmt.Errorf("it is %s, not an object", rawjson.Kind(item))
 	}
 	d := &definition{Tool: sdk.Tool{ForeignSchema: true, ForeignHints: true, Category: "mcp"}}
-	var title, description, annotations, input, output json.RawMessage
+	var name, title, description, annotations, input, output json.RawMessage
+	fields := map[string]*json.RawMessage{"name": &name, "title": &title, "description": &description,
+		"annotations": &annotations, "inputSchema": &input, "outputSchema": &output}
 	var extra rawjson.Object
 	for _, m := range rawjson.ObjectOf(item) {
-		switch m.Name {
-		case "name":
-			d.original, _ = text(m.Value)
-		case "title":
-			title = m.Value
-		case "description":
-			description = m.Value
-		case "annotations":
-			annotations = m.Value
-		case "inputSchema":
-			input = m.Value
-		case "outputSchema":
-			output = m.Value
-		default:
+		if field := fields[m.Name]; field != nil {
+			*field = m.Value
+		} else {
 			extra = append(extra, m)
 		}
 	}
+	d.original, _ = text(name)
 	switch {
 	case strings.TrimSpace(d.original) == "":
 		return nil, errors.New("it has no name")
@@ -95,26 +87,17 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 // readAnnotations reads the hints, and returns the annotations that are none.
 func (d *definition) readAnnotations(raw json.RawMessage) json.RawMessage {
 	var rest rawjson.Object
+	hints := map[string]**bool{"readOnlyHint": &d.Hints.ReadOnly, "destructiveHint": &d.Hints.Destructive,
+		"idempotentHint": &d.Hints.Idempotent, "openWorldHint": &d.Hints.OpenWorld}
 	for _, m := range rawjson.ObjectOf(raw) {
-		var hint **bool
-		switch m.Name {
-		case "readOnlyHint":
-			hint = &d.Hints.ReadOnly
-		case "destructiveHint":
-			hint = &d.Hints.Destructive
-		case "idempotentHint":
-			hint = &d.Hints.Idempotent
-		case "openWorldHint":
-			hint = &d.Hints.OpenWorld
-		case "title":
+		if m.Name == "title" {
 			d.readTitle(m.Value)
 		}
-		var value bool
-		if rawjson.Kind(m.Value) != "a boolean" || hint == nil || json.Unmarshal(m.Value, &value) != nil {
+		if hint := hints[m.Name]; hint != nil && rawjson.Kind(m.Value) == "a boolean" {
+			*hint = new(string(m.Value) == "true")
+		} else {
 			rest = append(rest, m)
-			continue
 		}
-		*hint = &value
 	}
 	return rest.JSON()
 }
@@ -147,31 +130,29 @@ func (d *definition) readDescription(raw json.RawMessage) {
 
 // readInput keeps the schema's bytes where it describes objects. An error means that no arguments fit it.
 func (d *definition) readInput(raw json.RawMessage) error {
-	const unchecked = `{"type":"object"}`
+	why := ""
 	switch {
 	case first(raw) != '{':
-		d.note("its inputSchema is %s; its arguments are not checked here", rawjson.Kind(raw))
-		d.InputSchema = json.RawMessage(unchecked)
-		return nil
+		why = "is " + rawjson.Kind(raw)
 	case len(raw) > maxSchema:
-		d.note("its inputSchema has %d bytes, of which %d can be read; its arguments are not checked here", len(raw),
-			maxSchema)
-		d.InputSchema = json.RawMessage(unchecked)
-		return nil
+		why = fmt.Sprintf("has %d bytes, of which %d can be read", len(raw), maxSchema)
 	case deep(raw):
-		d.note("its inputSchema has more than %d objects and arrays in each other; its arguments are not checked here",
-			maxNesting)
-		d.InputSchema = json.RawMessage(unchecked)
+		why = fmt.Sprintf("has more than %d objects and arrays in each other", maxNesting)
+	}
+	if why != "" {
+		d.note("its inputSchema %s; its arguments are not checked here", why)
+		d.InputSchema = json.RawMessage(`{"type":"object"}`)
 		return nil
 	}
 	all := rawjson.ObjectOf(raw)
+	namesObject := func(t json.RawMessage) bool { name, _ := text(t); return name == "object" }
 	i := slices.IndexFunc(all, func(m rawjson.Member) bool { return m.Name == "type" })
 	switch {
 	case i < 0:
 		d.note("its inputSchema has no type; \"type\":\"object\" is added")
 		all = append(rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}}, all...)
 		raw = all.JSON()
-	case !allowsObject(all[i].Value):
+	case !slices.ContainsFunc(oneOrMore(all[i].Value), namesObject):
 		return fmt.Errorf("its arguments would have the type %.60s, and MCP passes objects only", all[i].Value)
 	case first(all[i].Value) == '[':
 		d.note("its inputSchema allows other types than object; \"type\":\"object\" is in their place")
@@ -182,15 +163,6 @@ func (d *definition) readInput(raw json.RawMessage) error {
 	d.InputSchema = slices.Clone(raw)
 	d.headers, err = paramHeaders(raw)
 	return err
-}
-
-// allowsObject reads the keyword type.
-func allowsObject(types json.RawMessage) bool {
-	list, ok := items(types)
-	if !ok {
-		list = []json.RawMessage{types}
-	}
-	return slices.ContainsFunc(list, func(t json.RawMessage) bool { name, _ := text(t); return name == "object" })
 }
 
 func (d *definition) readOutput(raw json.RawMessage) {
@@ -236,6 +208,14 @@ func (d *definition) readExtra(extra rawjson.Object) {
 func items(array json.RawMessage) (out []json.RawMessage, ok bool) {
 	out, _, err := rawjson.Elements(array, len(array))
 	return out, err == nil
+}
+
+// oneOrMore are the items of an array, or the one value that stands in its place.
+func oneOrMore(value json.RawMessage) []json.RawMessage {
+	if list, ok := items(value); ok {
+		return list
+	}
+	return []json.RawMessage{value}
 }
 
 // maxNesting is how many objects and arrays a part of a definition may have in each other. Hosts check schemas of 32.
@@ -330,8 +310,10 @@ func collectHeaders(out *[]paramHeader, schema json.RawMessage, path []string, r
 				}
 			}
 		default:
-			if err := headersInside(out, m.Value, path, depth); err != nil {
-				return err
+			for _, inside := range oneOrMore(m.Value) {
+				if err := collectHeaders(out, inside, path, false, depth+1); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -339,20 +321,6 @@ func collectHeaders(out *[]paramHeader, schema json.RawMessage, path []string, r
 		return nil
 	}
 	return addHeader(out, name, propertyType, path, reachable)
-}
-
-// headersInside looks at the schemas in the value of another keyword: one, or several in an array.
-func headersInside(out *[]paramHeader, value json.RawMessage, path []string, depth int) error {
-	list, ok := items(value)
-	if !ok {
-		list = []json.RawMessage{value}
-	}
-	for _, item := range list {
-		if err := collectHeaders(out, item, path, false, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func addHeader(out *[]paramHeader, name, propertyType json.RawMessage, path []string, reachable bool) error {

@@ -65,7 +65,11 @@ func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 			q.bridge.idleTimeout, q.session.Junk())}, delivered)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, delivery(&sdk.Error{Code: endCode(err), Name: "CallEnded", Message: fmt.Sprintf(
+		code := sdk.CodeCanceled
+		if errors.Is(err, context.DeadlineExceeded) {
+			code = sdk.CodeTimeout
+		}
+		return nil, delivery(&sdk.Error{Code: code, Name: "CallEnded", Message: fmt.Sprintf(
 			"the call of %s ended before the server answered, and the server was asked to cancel it%s", q.bridge.who(),
 			q.session.Junk())}, delivered)
 	}
@@ -78,24 +82,17 @@ func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 		return nil, e
 	}
 	details := map[string]any{"delivered": delivered}
-	e := &sdk.Error{Name: "ServerFailed", Details: sdk.Details(details),
-		Message: fmt.Sprintf("%s failed during the call: %s", q.bridge.who(), textutil.Cut(err.Error(), maxFault))}
+	why := textutil.Cut(err.Error(), maxFault)
+	e := &sdk.Error{Name: "ServerFailed", Message: fmt.Sprintf("%s failed during the call: %s", q.bridge.who(), why)}
 	if exitDetails(err, details) {
-		e.Name, e.Details = "ServerExited", sdk.Details(details)
-		e.Message = fmt.Sprintf("%s ended during the call: %s. The next call starts it again", q.bridge.who(),
-			textutil.Cut(err.Error(), maxFault))
+		e.Name = "ServerExited"
+		e.Message = fmt.Sprintf("%s ended during the call: %s. The next call starts it again", q.bridge.who(), why)
 		if !delivered {
 			e.Code = sdk.CodePluginUnavailable
 		}
 	}
+	e.Details = sdk.Details(details)
 	return nil, delivery(e, delivered)
-}
-
-func endCode(err error) sdk.Code {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return sdk.CodeTimeout
-	}
-	return sdk.CodeCanceled
 }
 
 // delivery adds whether the server may have done what it was asked for.

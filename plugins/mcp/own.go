@@ -68,17 +68,11 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 		for _, list := range lists {
 			listing, err := q.session.List(ctx, list)
 			_, cut := errors.AsType[*client.ListError](err)
-			refused, isRefused := errors.AsType[*client.RPCError](err)
-			switch {
-			case cut && listing != nil:
-				truncated = true
-			case isRefused && refused.Code == client.CodeMethodNotFound:
-				listing = &client.Listing{}
-			case err != nil:
+			if err != nil && !cut {
 				return q.failure(err)
 			}
 			fit := slices.DeleteFunc(listing.Items, func(i json.RawMessage) bool { return first(i) != '{' || deep(i) })
-			truncated = truncated || len(fit) < len(listing.Items)
+			truncated = truncated || cut || len(fit) < len(listing.Items)
 			all.Add(list, rawjson.Array(fit))
 		}
 		out := all.JSON()

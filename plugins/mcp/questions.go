@@ -208,7 +208,7 @@ const (
 type completedVisits struct {
 	mu   sync.Mutex
 	ids  []string      // the newest last
-	news chan struct{} // closed, and replaced, when there is another one
+	news chan struct{} // closed, and replaced, when there is another one; made with the upstream
 }
 
 func (v *completedVisits) add(id string) {
@@ -221,19 +221,14 @@ func (v *completedVisits) add(id string) {
 	if len(v.ids) > maxCompleted {
 		v.ids = slices.Delete(v.ids, 0, len(v.ids)-maxCompleted)
 	}
-	if v.news != nil {
-		close(v.news)
-		v.news = nil
-	}
+	close(v.news)
+	v.news = make(chan struct{})
 }
 
 // have reports whether all visits with these ids are completed, and returns what closes when another one is.
 func (v *completedVisits) have(ids []string) (all bool, news <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.news == nil {
-		v.news = make(chan struct{})
-	}
 	return isSubset(ids, v.ids), v.news
 }
 
@@ -310,8 +305,7 @@ func (q *toolRequest) awaitVisits(ctx context.Context, ids []string) (completed 
 	if err != nil {
 		return false, unavailable(ctx, err)
 	}
-	began, limit := time.Now(), time.NewTimer(min(visitTime, q.bridge.idleTimeout))
-	defer limit.Stop()
+	began, limit := time.Now(), time.After(min(visitTime, q.bridge.idleTimeout))
 	tick := time.NewTicker(stillStarting)
 	defer tick.Stop()
 	for told := false; ; told = true {
@@ -326,7 +320,7 @@ func (q *toolRequest) awaitVisits(ctx context.Context, ids []string) (completed 
 		select {
 		case <-news:
 		case <-tick.C:
-		case <-limit.C:
+		case <-limit:
 			return false, nil
 		case <-session.Done(): // nothing comes from it any more
 			return false, nil

@@ -93,20 +93,17 @@ func readReply(raw json.RawMessage) (reply, error) {
 func isArranged(all rawjson.Object) bool {
 	last := 0
 	for _, m := range all {
-		rank := 3 // of members that the protocol does not name
+		rank := slices.Index([]string{"content", "structuredContent", "isError", "", "_meta"}, m.Name)
 		switch m.Name {
-		case "content":
-			rank = 0
-		case "structuredContent":
-			rank = 1
-		case "isError":
-			rank = 2
 		case "_meta":
-			if rank = 4; withoutHop(m.Value) == nil {
+			if withoutHop(m.Value) == nil {
 				continue
 			}
 		case "resultType", "inputRequests", "requestState": // of one connection
 			continue
+		}
+		if rank < 0 {
+			rank = 3 // of members that the protocol does not name
 		}
 		if rank < last {
 			return true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,8 @@ func (s *upstreams) use(workdir string) (*upstream, error) {
 		if err := s.makeRoom(); err != nil {
 			return nil, err
 		}
-		u = &upstream{bridge: s.bridge, workdir: workdir, left: make(chan struct{})}
-		if s.all == nil {
-			s.all = map[string]*upstream{}
-		}
+		u = &upstream{bridge: s.bridge, workdir: workdir, left: make(chan struct{}),
+			completed: completedVisits{news: make(chan struct{})}}
 		s.all[workdir] = u
 	}
 	u.users++
@@ -346,12 +345,7 @@ func (u *upstream) log(m client.LogMessage) {
 func (u *upstream) list(ctx context.Context, session *client.Session) (*catalog, error) {
 	listing, err := session.List(ctx, client.Tools)
 	cut, isCut := errors.AsType[*client.ListError](err)
-	refused, isRefused := errors.AsType[*client.RPCError](err)
-	switch {
-	case isCut && listing != nil:
-	case isRefused && refused.Code == client.CodeMethodNotFound:
-		listing = &client.Listing{}
-	case err != nil:
+	if err != nil && !isCut {
 		return nil, fmt.Errorf("it does not list its tools: %w", err)
 	}
 	c := readCatalog(listing.Items, u.bridge.choice, u.bridge.ownNames())
@@ -384,7 +378,12 @@ func (u *upstream) current(original string) *definition {
 func (s *settings) opener(workdir string) client.OpenFunc {
 	return func(ctx context.Context) (client.Transport, error) {
 		if s.url != nil {
-			return httptransport.New(s.httpOptions())
+			o := httptransport.Options{URL: s.url.String(), Header: s.headers, LegacySSE: s.transport == "sse",
+				StreamableOnly: s.transport == "http", ProxyFromEnvironment: true}
+			if s.tokens != nil {
+				o.Authorizer = s.tokens
+			}
+			return httptransport.New(o)
 		}
 		return s.openCommand(ctx, workdir)
 	}
@@ -393,10 +392,7 @@ func (s *settings) opener(workdir string) client.OpenFunc {
 // openCommand starts the server's program. It gets the environment of the plugin, which the host has bounded, and the
 // variables of the configuration; and its folder in the PATH, since programs such as npx run others beside them.
 func (s *settings) openCommand(ctx context.Context, workdir string) (client.Transport, error) {
-	dir := workdir
-	if s.cwd != "" {
-		dir = s.cwd
-	}
+	dir := cmp.Or(s.cwd, workdir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the folder %s, in which it starts, does not exist or is no folder", dir)
 	}
@@ -411,13 +407,4 @@ func (s *settings) openCommand(ctx context.Context, workdir string) (client.Tran
 	c := &client.Command{Path: program.Path, Args: s.command[1:], Dir: dir, Env: append(env, "PATH="+program.PATH),
 		Stderr: func(line string) { fmt.Fprintln(os.Stderr, line) }} // the host logs it with the plugin's own
 	return c.Open(ctx)
-}
-
-func (s *settings) httpOptions() httptransport.Options {
-	o := httptransport.Options{URL: s.url.String(), Header: s.headers, LegacySSE: s.transport == "sse",
-		StreamableOnly: s.transport == "http", ProxyFromEnvironment: true}
-	if s.tokens != nil {
-		o.Authorizer = s.tokens
-	}
-	return o
 }

@@ -141,9 +141,6 @@ func (s *Session) begin(c *call) error {
 	s.last++
 	c.id = s.last
 	s.pending[c.id] = c
-	if c.byCall {
-		s.running++
-	}
 	return nil
 }
 
@@ -151,9 +148,6 @@ func (s *Session) begin(c *call) error {
 func (s *Session) end(c *call) {
 	s.mu.Lock()
 	delete(s.pending, c.id)
-	if c.byCall {
-		s.running--
-	}
 	s.mu.Unlock()
 	for _, e := range s.take(c) {
 		if e.request != nil {
@@ -328,10 +322,7 @@ func orEmpty(object json.RawMessage) json.RawMessage {
 }
 
 func (o *Options) clientInfo() []byte {
-	info, _ := json.Marshal(struct {
-		Name    string `json:"name"`
-		Version string `json:"version"`
-	}{o.Name, o.Version})
+	info, _ := json.Marshal(map[string]string{"name": o.Name, "version": o.Version})
 	return info
 }
 

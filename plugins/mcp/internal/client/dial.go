@@ -88,10 +88,9 @@ func (s *Session) negotiate(ctx context.Context) error {
 	if pinned == "" || pinned == Revision20260728 {
 		found = make(chan discovery, 1)
 		go func() { found <- s.discover(ctx) }()
-		silent := time.NewTimer(cmp.Or(s.options.DiscoverTimeout, discoverTimeout))
-		defer silent.Stop()
-		if pinned != "" {
-			silent.Stop()
+		var silent <-chan time.Time
+		if pinned == "" {
+			silent = time.After(cmp.Or(s.options.DiscoverTimeout, discoverTimeout))
 		}
 		select {
 		case d := <-found:
@@ -99,7 +98,7 @@ func (s *Session) negotiate(ctx context.Context) error {
 				return s.adopt(ctx, d)
 			}
 			found = nil
-		case <-silent.C:
+		case <-silent:
 		}
 	}
 	err := s.initialize(ctx, cmp.Or(pinned, Revision20251125))

@@ -36,7 +36,7 @@ type Listing struct {
 
 // List returns all pages of one of the server's lists: [Tools], [Prompts], [Resources] or [ResourceTemplates]. With a
 // *[ListError] the list is cut at a limit and holds what came before. Items need not be objects, and may be nested to
-// any depth.
+// any depth. The list of a server that does not know it is empty.
 func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 	method := list + "/list"
 	if list == ResourceTemplates {
@@ -50,6 +50,9 @@ func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 			params = append(rawjson.AppendText([]byte(`{"cursor":`), cursor), '}')
 		}
 		text, err := s.request(ctx, &call{method: method, revision: s.Server().Revision}, params)
+		if refused, ok := errors.AsType[*RPCError](err); ok && refused.Code == CodeMethodNotFound {
+			return &Listing{}, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -144,10 +147,8 @@ func (s *Session) awaitChange(changed chan struct{}) bool {
 
 // pause waits, or until the session ends.
 func (s *Session) pause(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-s.ctx.Done():
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -56,10 +57,6 @@ func (s *Session) failRequest(id string, err error) {
 // finish gives a call its answer. What comes for it later is unknown.
 func (s *Session) finish(c *call, result json.RawMessage, err error) {
 	delete(s.pending, c.id)
-	if c.byCall {
-		s.running--
-		c.byCall = false
-	}
 	s.push(c, event{answered: true, result: result, err: err})
 }
 
@@ -209,7 +206,7 @@ func (s *Session) response(e *envelope, from string) {
 	s.mu.Lock()
 	c := s.waiting(e.id)
 	if c == nil && isNull(e.id) && !isNull(e.err) {
-		c = s.only(from)
+		c = s.only(from, false)
 	}
 	defer s.mu.Unlock()
 	switch {
@@ -229,17 +226,22 @@ func (s *Session) response(e *envelope, from string) {
 	}
 }
 
-// only returns the request on whose stream a message came, or else the only one in flight.
-func (s *Session) only(from string) *call {
+// only returns the request on whose stream a message came, or else the only one in flight: of all, or of those that Call
+// made.
+func (s *Session) only(from string, byCall bool) (found *call) {
 	if from != "" {
 		return s.waiting([]byte(from))
 	}
-	if len(s.pending) == 1 {
-		for _, c := range s.pending {
-			return c
+	for _, c := range s.pending {
+		if byCall && !c.byCall {
+			continue
 		}
+		if found != nil {
+			return nil
+		}
+		found = c
 	}
-	return nil
+	return found
 }
 
 func (c *call) wrong(reason string) error {
@@ -278,7 +280,7 @@ func (s *Session) notification(e *envelope, from string) {
 			s.notify(func() *call { return s.waiting(p.ProgressToken) }, event{progress: e.params})
 		}
 	case "notifications/message":
-		if s.notify(func() *call { return s.owner(from) }, event{log: e.params}) || s.options.Log == nil {
+		if s.notify(func() *call { return s.only(from, true) }, event{log: e.params}) || s.options.Log == nil {
 			return
 		}
 		var l LogMessage
@@ -296,12 +298,8 @@ func (s *Session) notification(e *envelope, from string) {
 		}
 	case "notifications/subscriptions/acknowledged":
 		signal(s.acknowledged)
-	case "notifications/tools/list_changed":
-		s.announce("tools")
-	case "notifications/prompts/list_changed":
-		s.announce("prompts")
-	case "notifications/resources/list_changed":
-		s.announce("resources")
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+		s.announce(strings.Split(method, "/")[1])
 	}
 }
 
@@ -317,23 +315,6 @@ func (s *Session) notify(find func() *call, e event) bool {
 		s.push(c, e)
 	}
 	return true
-}
-
-// owner returns the call that a message of the server belongs to: the one on whose stream it came, or else the only one
-// that runs.
-func (s *Session) owner(from string) *call {
-	if from != "" {
-		return s.waiting([]byte(from))
-	}
-	if s.running != 1 {
-		return nil
-	}
-	for _, c := range s.pending {
-		if c.byCall {
-			return c
-		}
-	}
-	return nil
 }
 
 // idAtEnd finds the id of a response at the end of its text, where some servers write it. The brace after it closes the

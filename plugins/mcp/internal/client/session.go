@@ -83,7 +83,6 @@ type Session struct {
 	err      error // why the connection ended; to be read after ended
 	last     int64 // id of the newest request
 	pending  map[int64]*call
-	running  int                           // calls of pending that are Call's
 	requests map[string]context.CancelFunc // of the server that run, by id
 	level    int                           // of logging, as set with logging/setLevel
 	warned   map[string]string             // what was reported, by kind

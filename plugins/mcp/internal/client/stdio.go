@@ -69,8 +69,9 @@ func (c *Command) Open(ctx context.Context) (Transport, error) {
 		return nil, err
 	}
 	p := &process{command: c, input: &writer{file: toServer}, stderr: &stderrTail{report: c.Stderr},
-		output: newLineReader(fromServer, cmp.Or(c.MaxMessage, defaultMaxMessage)),
-		gone:   make(chan struct{}), closing: make(chan struct{})}
+		output: &lineReader{file: fromServer, limit: cmp.Or(c.MaxMessage, defaultMaxMessage),
+			buffer: make([]byte, readSize)},
+		gone: make(chan struct{}), closing: make(chan struct{})}
 	started := make(chan struct{})
 	cmd := &proctree.Cmd{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: append([]string{}, c.Env...), Stdin: stdin,
 		Stdout: stdout, Stderr: p.stderr, Grace: p.grace(), Started: func(int) { close(started) }}
@@ -224,10 +225,6 @@ type lineReader struct {
 	pending []byte // of buffer, not returned yet
 }
 
-func newLineReader(f *os.File, limit int) *lineReader {
-	return &lineReader{file: f, limit: limit, buffer: make([]byte, readSize)}
-}
-
 // next returns the next line that is not empty. Of a line over the limit it returns why the request that it answers
 // fails, if it can tell which that is, and otherwise what the line begins with, which is no message.
 func (l *lineReader) next() (Received, error) {
@@ -279,14 +276,11 @@ func (l *lineReader) line() (out line, err error) {
 // fill reads into the buffer.
 func (l *lineReader) fill() error {
 	n, err := l.file.Read(l.buffer)
-	if n == 0 && err == nil {
-		err = io.ErrNoProgress
+	if n == 0 {
+		return cmp.Or(err, io.ErrNoProgress)
 	}
 	l.pending = l.buffer[:n]
-	if n > 0 {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // extend reads more of a long line to where it stays, and reports whether that was the end of it.

@@ -74,10 +74,8 @@ func (s *stream) pause(ctx context.Context, doublings int) error {
 	}
 	wait = max(wait, min(minRetry<<min(s.empty, 10), defaultRetry))
 	wait = min(wait<<doublings, maxRetry)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -96,11 +94,9 @@ func (t *Transport) openStream(ctx context.Context) {
 	if !t.start(func(ctx context.Context) { t.listen(ctx, sync.OnceFunc(func() { close(open) })) }) {
 		return
 	}
-	timer := time.NewTimer(streamWait)
-	defer timer.Stop()
 	select {
 	case <-open:
-	case <-timer.C:
+	case <-time.After(streamWait):
 	case <-ctx.Done():
 	}
 }

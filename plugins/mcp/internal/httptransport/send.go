@@ -73,17 +73,22 @@ func (t *Transport) begin(ctx context.Context, m *client.Message) error {
 // cancel drops the stream of a request, which cancels it at a server of 2026-07-28. Servers of before are sent the
 // notification.
 func (t *Transport) cancel(ctx context.Context, m *client.Message) error {
-	t.mu.Lock()
-	drop := t.pending[m.Cancels]
-	t.mu.Unlock()
-	var err error
-	if m.Version < modernEra {
-		err = t.sendOne(ctx, m)
+	if m.Version >= modernEra {
+		t.drop(m.Cancels)
+		return nil
 	}
+	defer t.drop(m.Cancels)
+	return t.sendOne(ctx, m)
+}
+
+// drop ends the stream of a request.
+func (t *Transport) drop(id string) {
+	t.mu.Lock()
+	drop := t.pending[id]
+	t.mu.Unlock()
 	if drop != nil {
 		drop(context.Canceled)
 	}
-	return err
 }
 
 // sendOne sends a message by the transport that the server has, and delivers its answers.
@@ -194,7 +199,7 @@ func (t *Transport) refused(ctx context.Context, m *client.Message, o outgoing, 
 		return t.sessionEnded()
 	}
 	err := t.statusError(a, text)
-	if m.Method == methodInitialize && mayBeLegacy(a.StatusCode) && !t.o.StreamableOnly {
+	if m.Method == methodInitialize && slices.Contains(legacyRefusals, a.StatusCode) && !t.o.StreamableOnly {
 		return &fallbackError{err}
 	}
 	auth := a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden
@@ -204,11 +209,9 @@ func (t *Transport) refused(ctx context.Context, m *client.Message, o outgoing, 
 	return err
 }
 
-// mayBeLegacy says whether servers of the transport of 2024-11-05 answer a POST to their stream so.
-func mayBeLegacy(status int) bool {
-	return slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
-		http.StatusNotAcceptable, http.StatusUnsupportedMediaType}, status)
-}
+// legacyRefusals are the statuses with which servers of the transport of 2024-11-05 answer a POST to their stream.
+var legacyRefusals = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
+	http.StatusNotAcceptable, http.StatusUnsupportedMediaType}
 
 // A fallbackError is the refusal of initialize by a server that may speak the transport of 2024-11-05.
 type fallbackError struct{ error }
@@ -301,14 +304,8 @@ func (t *Transport) take(ctx context.Context, m *client.Message, text json.RawMe
 // anymore.
 func (t *Transport) answeredElsewhere(text json.RawMessage) {
 	var h head
-	if json.Unmarshal(text, &h) != nil || h.Method != nil || h.ID == nil {
-		return
-	}
-	t.mu.Lock()
-	drop := t.pending[strings.Trim(string(h.ID), `"`)]
-	t.mu.Unlock()
-	if drop != nil {
-		drop(context.Canceled)
+	if json.Unmarshal(text, &h) == nil && h.Method == nil && h.ID != nil {
+		t.drop(strings.Trim(string(h.ID), `"`))
 	}
 }
 

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -348,15 +349,9 @@ func place(u *url.URL) string {
 // loopbackURL reads an address of this machine that a browser can come back to.
 func loopbackURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	bad := errors.New("redirect_url must be of this machine, such as http://127.0.0.1:33418/callback")
-	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil {
-		return nil, bad
+	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil || !loopback.Is(u.Hostname()) {
+		return nil, errors.New("redirect_url must be of this machine, such as http://127.0.0.1:33418/callback")
 	}
-	if !loopback.Is(u.Hostname()) {
-		return nil, bad
-	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return u, nil
 }

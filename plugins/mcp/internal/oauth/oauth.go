@@ -5,6 +5,7 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -82,12 +83,7 @@ type Server struct {
 }
 
 // command is the command with which a person logs in.
-func (s *Server) command() string {
-	if s.Name == "" {
-		return "toolhost mcp login NAME"
-	}
-	return "toolhost mcp login " + s.Name
-}
+func (s *Server) command() string { return "toolhost mcp login " + cmp.Or(s.Name, "NAME") }
 
 // shown is the server in texts: its origin, since paths and queries may hold keys.
 func (s *Server) shown() string {
@@ -139,14 +135,12 @@ func newClient(s *Server) *http.Client {
 	if u, err := url.Parse(s.URL); err == nil {
 		g.host = u.Hostname()
 	}
-	plain := net.Dialer{Timeout: 10 * time.Second}
 	tr := &http.Transport{TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			d := plain
-			if host, _, err := net.SplitHostPort(address); s.ProxyFromEnvironment || err == nil && host == g.host {
-				return d.DialContext(ctx, network, address)
+			d := net.Dialer{Timeout: 10 * time.Second}
+			if host, _, err := net.SplitHostPort(address); !s.ProxyFromEnvironment && (err != nil || host != g.host) {
+				d.ControlContext = g.control
 			}
-			d.ControlContext = g.control
 			return d.DialContext(ctx, network, address)
 		}}
 	if s.ProxyFromEnvironment {
@@ -206,7 +200,6 @@ func (f *forResource) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	form = append(form, "&resource="+url.QueryEscape(f.resource)...)
 	r = r.Clone(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(form)), int64(len(form))
-	r.GetBody = nil
+	r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(form)), int64(len(form)), nil
 	return f.RoundTripper.RoundTrip(r)
 }

@@ -258,7 +258,7 @@ func TestFiftyCallsOnAnExpiredTokenMakeOneRefresh(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.Expiry = time.Now()
-				if err := r.save(hosts[0].path); err != nil {
+				if err := r.keep(hosts[0]); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,26 +106,24 @@ func (s *Source) renewed(ctx context.Context, refused string, answer *http.Respo
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	type outcome struct {
-		value string
-		err   error
-	}
-	done := make(chan outcome, 1)
+	var value string
+	var err error
+	done := make(chan struct{})
 	challenge, scopes := "", false
 	if answer != nil {
 		challenge = strings.Join(answer.Header.Values("WWW-Authenticate"), ", ")
 		scopes = answer.StatusCode == http.StatusForbidden
 	}
 	go func() {
+		defer close(done)
 		defer func() { s.turn <- struct{}{} }()
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewLimit)
 		defer cancel()
-		value, err := s.renew(detached, refused, challenge, scopes)
-		done <- outcome{value, err}
+		value, err = s.renew(detached, refused, challenge, scopes)
 	}()
 	select {
-	case o := <-done:
-		return o.value, o.err
+	case <-done:
+		return value, err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -176,12 +175,6 @@ func sameToken(a, b string) bool {
 	_, a, _ = strings.Cut(a, " ")
 	_, b, _ = strings.Cut(b, " ")
 	return a == b
-}
-
-// keep saves the record of a source.
-func (r *record) keep(s *Source) error {
-	r.Server = s.server.URL
-	return r.save(s.path)
 }
 
 // refresh gets a new token with the refresh token.
@@ -252,9 +245,7 @@ func (s *Source) obtain(ctx context.Context, r *record, challenge string) (strin
 	if err != nil {
 		return "", err
 	}
-	if challenge == "" {
-		challenge = r.Challenge
-	}
+	challenge = cmp.Or(challenge, r.Challenge)
 	req, resp, err := challenged(ctx, s.server.URL, challenge) //nolint:bodyclose // it has none
 	if err != nil {
 		return "", err
@@ -369,13 +360,14 @@ func load(path string) (*record, error) {
 	return r, nil
 }
 
-// save replaces the file.
-func (r *record) save(path string) error {
+// keep replaces the file of a source.
+func (r *record) keep(s *Source) error {
+	r.Server = s.server.URL
 	text, err := json.Marshal(r) //nolint:gosec // the file is where secrets are kept
 	if err != nil {
 		return err
 	}
-	if err := fsutil.WriteFile(path, text, 0o600); err != nil {
+	if err := fsutil.WriteFile(s.path, text, 0o600); err != nil {
 		return fmt.Errorf("the tokens of an MCP server cannot be written: %w", err)
 	}
 	return nil
