@@ -15,19 +15,10 @@ var cohere = vendor{
 		function := members("name", t.Name, "description", t.Description, "parameters", parameters)
 		return members("type", "function", "function", function), badSchema(err)
 	},
-	calls:   openAICalls,
-	results: cohereResults,
+	calls: openAICalls,
+	// The content is a list, since a string must be JSON.
+	results: toolMessages(func(text string) any { return []any{members("type", "text", "text", text)} }),
 	stream:  (*Assembler).addCohere,
-}
-
-// cohereResults returns tool messages. Their content is a list, since a string must be JSON.
-func cohereResults(results []*host.Result) (any, error) {
-	out := []any{}
-	for _, r := range results {
-		content := []any{members("type", "text", "text", resultText(r))}
-		out = append(out, members("role", "tool", "tool_call_id", r.CallID, "content", content))
-	}
-	return out, requireIDs(results)
 }
 
 // addCohere reads an event. https://docs.cohere.com/v2/docs/streaming

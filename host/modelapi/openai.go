@@ -25,7 +25,7 @@ var openAI = vendor{
 		return members("type", "function", "function", function), badSchema(err)
 	},
 	calls:   openAICalls,
-	results: openAIResults,
+	results: toolMessages(func(text string) any { return text }),
 	stream:  (*Assembler).addOpenAI,
 }
 
@@ -83,13 +83,16 @@ func openAICall(v value) ([]host.Call, error) {
 	return newCall(o.member("id"), function.member("name"), function.member("arguments"))
 }
 
-// openAIResults returns tool messages, which hold text only. https://platform.openai.com/docs/api-reference/chat/create
-func openAIResults(results []*host.Result) (any, error) {
-	out := []any{}
-	for _, r := range results {
-		out = append(out, members("role", "tool", "tool_call_id", r.CallID, "content", resultText(r)))
+// toolMessages returns results as tool messages, which hold text only.
+// https://platform.openai.com/docs/api-reference/chat/create
+func toolMessages(content func(text string) any) func([]*host.Result) (any, error) {
+	return func(results []*host.Result) (any, error) {
+		out := []any{}
+		for _, r := range results {
+			out = append(out, members("role", "tool", "tool_call_id", r.CallID, "content", content(resultText(r))))
+		}
+		return out, requireIDs(results)
 	}
-	return out, requireIDs(results)
 }
 
 // A chatDelta is a part of a call. https://platform.openai.com/docs/api-reference/chat-streaming

@@ -69,17 +69,12 @@ func (c *converter) convert(value any, at string) (*object, error) {
 		return nil, fmt.Errorf("at %.200s: %w", at, err)
 	}
 	c.depth++
-	defer func() { c.depth-- }()
+	var entered []string
+	defer c.leave(&entered)
 	o, ok := value.(*object)
 	if !ok {
 		return nil, &inexpressible{at, "a value of any type"}
 	}
-	var entered []string
-	defer func() {
-		for _, ref := range entered {
-			delete(c.active, ref)
-		}
-	}()
 	o, err := c.flatten(o, &entered)
 	if e, ok := errors.AsType[*inexpressible](err); ok {
 		e.at = at
@@ -115,6 +110,14 @@ func (c *converter) convert(value any, at string) (*object, error) {
 		return c.union(o, nullable, at)
 	}
 	return nil, &inexpressible{at, "a value of any type"}
+}
+
+// leave ends the conversion of a schema for which these references were followed.
+func (c *converter) leave(entered *[]string) {
+	c.depth--
+	for _, ref := range *entered {
+		delete(c.active, ref)
+	}
 }
 
 // flatten merges the target of a reference and the parts of allOf into the schema itself. Of two values of a keyword
@@ -174,12 +177,7 @@ func (c *converter) inline(value any, failed *error) any {
 	}
 	c.depth++
 	var entered []string
-	defer func() {
-		c.depth--
-		for _, ref := range entered {
-			delete(c.active, ref)
-		}
-	}()
+	defer c.leave(&entered)
 	flat, err := c.flatten(o, &entered)
 	if _, ok := errors.AsType[*inexpressible](err); ok {
 		flat, err = o.clone(), nil

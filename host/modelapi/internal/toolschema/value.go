@@ -2,12 +2,13 @@ package toolschema
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -150,43 +151,16 @@ func readValue(d *jsontext.Decoder) (any, error) {
 }
 
 // encode writes a value in order, without escaping <, > and &, since models read it.
-func encode(value any) ([]byte, error) { return appendValue(nil, value) }
+func encode(value any) ([]byte, error) { return jsonv2.Marshal(value) }
 
-func appendValue(out []byte, value any) (_ []byte, err error) {
-	switch v := value.(type) {
-	case *object:
-		out = append(out, '{')
-		for i, name := range v.names {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			if out, err = jsontext.AppendQuote(out, name); err != nil {
-				return nil, err
-			}
-			if out, err = appendValue(append(out, ':'), v.members[name]); err != nil {
-				return nil, err
-			}
-		}
-		return append(out, '}'), nil
-	case []any:
-		out = append(out, '[')
-		for i, item := range v {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			if out, err = appendValue(out, item); err != nil {
-				return nil, err
-			}
-		}
-		return append(out, ']'), nil
-	case string:
-		return jsontext.AppendQuote(out, v)
-	case jsontext.Value:
-		return append(out, v...), nil
-	case bool:
-		return strconv.AppendBool(out, v), nil
+// MarshalJSONTo writes the members in their order.
+func (o *object) MarshalJSONTo(e *jsontext.Encoder) error {
+	err := e.WriteToken(jsontext.BeginObject)
+	for _, name := range o.names {
+		err = cmp.Or(err, e.WriteToken(jsontext.String(name)))
+		err = cmp.Or(err, jsonv2.MarshalEncode(e, o.members[name]))
 	}
-	return append(out, "null"...), nil
+	return cmp.Or(err, e.WriteToken(jsontext.EndObject))
 }
 
 func equal(a, b any) bool {
