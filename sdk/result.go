@@ -113,7 +113,7 @@ func ImageContent(data []byte, mimeType string) Content {
 // FileContent returns a resource with the content of a file: text when mimeType is a text type or JSON, else bytes.
 func FileContent(uri, mimeType string, data []byte) Content {
 	c := Content{Type: "resource", URI: uri, MIMEType: mimeType}
-	if isText(mimeType) {
+	if strings.HasPrefix(mimeType, "text/") || mimeType == "application/json" {
 		c.Text = string(data)
 	} else {
 		c.Data = data
@@ -124,10 +124,6 @@ func FileContent(uri, mimeType string, data []byte) Content {
 // LinkContent returns a link, such as to a file that is too large to show.
 func LinkContent(uri, name, mimeType string) Content {
 	return Content{Type: "resource_link", URI: uri, Name: name, MIMEType: mimeType}
-}
-
-func isText(mimeType string) bool {
-	return strings.HasPrefix(mimeType, "text/") || mimeType == "application/json"
 }
 
 // MarshalJSON writes the part as MCP does.

@@ -232,7 +232,7 @@ func (i *inferrer) known(t reflect.Type) *schema {
 	case isBytes(t):
 		return typed("string").add(keyword{name: "contentEncoding", json: `"base64"`})
 	}
-	return scalar(t.Kind())
+	return scalar(t)
 }
 
 func (i *inferrer) pick(input, output reflect.Type) reflect.Type {
@@ -245,40 +245,21 @@ func (i *inferrer) pick(input, output reflect.Type) reflect.Type {
 func implements(t, i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) }
 
 // scalar returns the schema of a scalar, or nil. Bounds that a float64 does not hold exactly are left to decoding.
-func scalar(k reflect.Kind) *schema {
-	whole := func(low, high string) *schema {
-		s := typed("integer")
-		if low != "" {
-			s.add(keyword{name: "minimum", json: low})
-		}
-		if high != "" {
-			s.add(keyword{name: "maximum", json: high})
-		}
-		return s
-	}
-	switch k {
+func scalar(t reflect.Type) *schema {
+	switch t.Kind() {
 	case reflect.String:
 		return typed("string")
 	case reflect.Bool:
 		return typed("boolean")
-	case reflect.Int, reflect.Int64:
-		return typed("integer")
-	case reflect.Int8:
-		return whole("-128", "127")
-	case reflect.Int16:
-		return whole("-32768", "32767")
-	case reflect.Int32:
-		return whole("-2147483648", "2147483647")
-	case reflect.Uint, reflect.Uint64:
-		return whole("0", "")
-	case reflect.Uint8:
-		return whole("0", "255")
-	case reflect.Uint16:
-		return whole("0", "65535")
-	case reflect.Uint32:
-		return whole("0", "4294967295")
 	case reflect.Float32, reflect.Float64:
 		return typed("number")
+	case reflect.Int, reflect.Int64: // as large on each platform
+		return typed("integer")
+	case reflect.Uint, reflect.Uint64:
+		return typed("integer").add(keyword{name: "minimum", json: "0"})
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		low, high := integerRange(t)
+		return typed("integer").add(keyword{name: "minimum", json: low}, keyword{name: "maximum", json: high})
 	}
 	return nil
 }

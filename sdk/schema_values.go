@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -151,17 +152,8 @@ func limitProblem(s map[string]any, word string, got float64, refused func(got, 
 func less(a, b float64) bool { return a < b }
 func more(a, b float64) bool { return a > b }
 
-func first(problems ...string) string {
-	for _, p := range problems {
-		if p != "" {
-			return p
-		}
-	}
-	return ""
-}
-
 func numberProblem(s map[string]any, v float64) string {
-	return first(limitProblem(s, "minimum", v, less), limitProblem(s, "maximum", v, more),
+	return cmp.Or(limitProblem(s, "minimum", v, less), limitProblem(s, "maximum", v, more),
 		limitProblem(s, "exclusiveMinimum", v, func(a, b float64) bool { return a <= b }),
 		limitProblem(s, "exclusiveMaximum", v, func(a, b float64) bool { return a >= b }),
 		limitProblem(s, "multipleOf", v, func(a, b float64) bool {
@@ -172,7 +164,7 @@ func numberProblem(s map[string]any, v float64) string {
 
 func textProblem(s map[string]any, v string) string {
 	length := float64(utf8.RuneCountInString(v))
-	out := first(limitProblem(s, "minLength", length, less), limitProblem(s, "maxLength", length, more))
+	out := cmp.Or(limitProblem(s, "minLength", length, less), limitProblem(s, "maxLength", length, more))
 	if pattern, ok := s["pattern"].(string); ok && out == "" && !regexp.MustCompile(pattern).MatchString(v) {
 		return "does not match the pattern " + pattern
 	}
@@ -206,7 +198,7 @@ func hasFormat(format, v string) bool {
 }
 
 func (c *valueChecker) listProblem(s map[string]any, v []any) string {
-	if out := first(limitProblem(s, "minItems", float64(len(v)), less),
+	if out := cmp.Or(limitProblem(s, "minItems", float64(len(v)), less),
 		limitProblem(s, "maxItems", float64(len(v)), more)); out != "" {
 		return out
 	}
@@ -240,10 +232,10 @@ func (c *valueChecker) objectProblem(s map[string]any, v map[string]any) string 
 			}
 			sub, _ = s["additionalProperties"].(map[string]any)
 		}
-		if out := first(c.problem(names, name), c.problem(sub, member)); out != "" {
+		if out := cmp.Or(c.problem(names, name), c.problem(sub, member)); out != "" {
 			return fmt.Sprintf("has a member %q that %s", name, out)
 		}
 	}
-	return first(limitProblem(s, "minProperties", float64(len(v)), less),
+	return cmp.Or(limitProblem(s, "minProperties", float64(len(v)), less),
 		limitProblem(s, "maxProperties", float64(len(v)), more))
 }

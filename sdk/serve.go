@@ -62,19 +62,14 @@ func Serve(p *Plugin) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{plugin: p, base: ctx, memory: &idlemem.Trimmer{}}
 	p.begin()
+	run, code := s.serve, 1
 	if !started {
-		err := s.attach(where)
-		stop()
-		s.drain()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-		os.Exit(0)
+		run, code = func() error { return s.attach(where) }, 2
+	} else {
+		s.memory.Begin()
+		s.memory.End() // what the start has allocated is returned too, if it is much
 	}
-	s.memory.Begin()
-	s.memory.End()                              // what the start has allocated is returned too, if it is much
-	if os.Getenv(wire.EnvLifeline) == "stdin" { // the host holds the other end, and closes it, or dies
+	if started && os.Getenv(wire.EnvLifeline) == "stdin" { // the host holds the other end, and closes it, or dies
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			stop()
@@ -82,12 +77,12 @@ func Serve(p *Plugin) {
 			exit(0)
 		}()
 	}
-	err := s.serve()
+	err := run()
 	stop()
 	s.drain()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(code)
 	}
 	os.Exit(0)
 }

@@ -189,8 +189,11 @@ const (
 
 // Check returns all that is wrong with a definition, or nil. Hosts check the definitions of plugins with it.
 func (t *Tool) Check() error {
-	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput(),
-		t.checkExtra())
+	err := errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema))
+	if t.OutputSchema != nil {
+		err = errors.Join(err, t.checkSchema("output", t.OutputSchema))
+	}
+	return errors.Join(err, t.checkExtra())
 }
 
 func (t *Tool) checkName() error {
@@ -236,13 +239,6 @@ func (t *Tool) checkText() error {
 		return fmt.Errorf("tool %q: timeout and max_result_bytes must not be negative", t.Name)
 	}
 	return nil
-}
-
-func (t *Tool) checkOutput() error {
-	if t.OutputSchema == nil {
-		return nil
-	}
-	return t.checkSchema("output", t.OutputSchema)
 }
 
 func (t *Tool) checkExtra() error {
