@@ -222,11 +222,6 @@ var badPorts = []uint16{0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 
 	515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659,
 	4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080}
 
-func badPort(port uint16) bool {
-	_, bad := slices.BinarySearch(badPorts, port)
-	return bad
-}
-
 // maxURL is the longest URL, in bytes as it is sent; servers take no longer ones.
 const maxURL = 8 << 10
 
@@ -289,17 +284,14 @@ func encodeURL(text string) string {
 	out := []byte(text[:from])
 	for i := from; i < len(text); i++ {
 		c := text[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 || c == '%' && !isEscape(text[i:]) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 || c == '%' &&
+			(len(text) < i+3 || !isHex(text[i+1]) || !isHex(text[i+2])) {
 			out = fmt.Appendf(out, "%%%02X", c)
 			continue
 		}
 		out = append(out, c)
 	}
 	return string(out)
-}
-
-func isEscape(text string) bool {
-	return len(text) > 2 && isHex(text[1]) && isHex(text[2])
 }
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
@@ -423,6 +415,3 @@ func hostAndPort(u *url.URL) (string, uint16) {
 	port, _ := portNumber(u) // parseURL has seen it
 	return u.Hostname(), port
 }
-
-// sameOrigin reports whether two URLs that parseURL gave are of the same server.
-func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -190,7 +190,7 @@ func (o outgoing) follow(status int, location string) (outgoing, error) {
 		o.header = o.header.Clone()
 		o.header.Del("Content-Type")
 	}
-	if !sameOrigin(o.url, next) {
+	if o.url.Scheme != next.Scheme || o.url.Host != next.Host {
 		o.header = crossOrigin(o.header)
 	}
 	o.url = next
@@ -210,18 +210,16 @@ func resolve(from *url.URL, location string) (*url.URL, *sdk.Error) {
 }
 
 func redirectError(from *url.URL, to, why string) error {
-	to = strings.Map(printable, to) // it is what a third party wrote
+	to = strings.Map(func(r rune) rune { // it is what a third party wrote
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, to)
 	return &sdk.Error{Name: "RedirectRefused",
 		Message:    fmt.Sprintf("%s redirects to %s, which is not followed: %s", shownURL(from), clip(to, 300), why),
 		Suggestion: "Call again with that URL if it is the right one, so that it can be decided about.",
 		Details:    sdk.Details(map[string]string{"url": shownURL(from), "location": clip(to, maxURL)})}
-}
-
-func printable(r rune) rune {
-	if !unicode.IsPrint(r) {
-		return utf8.RuneError
-	}
-	return r
 }
 
 func tooManyRedirects(hops []redirect) error {
@@ -336,7 +334,7 @@ func (g *guard) checkURL(host string, port uint16) *refusal {
 	}
 	named := slices.ContainsFunc(g.allow,
 		func(one allowance) bool { return one.port == port && one.match(host, plain(a), port) })
-	if badPort(port) && (g.strict || !named) {
+	if _, bad := slices.BinarySearch(badPorts, port); bad && (g.strict || !named) {
 		return &refusal{host: host, address: strconv.Itoa(int(port)), why: "that of a service that does not speak HTTP",
 			port: true, strict: named}
 	}

@@ -78,26 +78,17 @@ func (in *common) outgoing(method string, s *settings) (outgoing, error) {
 	if err != nil {
 		return outgoing{}, err
 	}
-	if header["Accept"] == nil {
-		header.Set("Accept", accept)
-	}
-	if header["User-Agent"] == nil {
-		header.Set("User-Agent", "toolhost-http/"+version)
-	}
+	setDefault(header, "Accept", accept)
+	setDefault(header, "User-Agent", "toolhost-http/"+version)
 	return outgoing{method: method, url: u, header: header, note: fragmentNote(in.URL)}, nil
 }
 
 func (in *common) view() pageOptions {
-	v := pageOptions{raw: in.Raw, maxBytes: in.MaxBytes}
-	v.maxBytes = cmp.Or(v.maxBytes, defaultBytes)
-	return v
+	return pageOptions{raw: in.Raw, maxBytes: cmp.Or(in.MaxBytes, defaultBytes)}
 }
 
 func (in *common) timeout() time.Duration {
-	if in.TimeoutSeconds == 0 {
-		return defaultSeconds * time.Second
-	}
-	return time.Duration(in.TimeoutSeconds * float64(time.Second))
+	return time.Duration(cmp.Or(in.TimeoutSeconds, defaultSeconds) * float64(time.Second))
 }
 
 // exchange sends the order and makes a result of the answer.
@@ -118,7 +109,12 @@ func (w *webPlugin) answered(ctx context.Context, c *client, o outgoing, v pageO
 		return nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
-	result, err := w.result(ctx, reply, hops, v)
+	var result *sdk.Result
+	if reply.StatusCode >= http.StatusBadRequest {
+		result, err = w.statusError(ctx, reply, hops)
+	} else {
+		result, err = w.show(ctx, reply, hops, v)
+	}
 	if o.note == "" {
 		return result, err
 	}
@@ -128,13 +124,6 @@ func (w *webPlugin) answered(ctx context.Context, c *client, o outgoing, v pageO
 		result.Add(sdk.TextContent("[" + o.note + "]"))
 	}
 	return result, err
-}
-
-func (w *webPlugin) result(ctx context.Context, r *http.Response, hops []redirect, v pageOptions) (*sdk.Result, error) {
-	if r.StatusCode >= http.StatusBadRequest {
-		return w.statusError(ctx, r, hops)
-	}
-	return w.show(ctx, r, hops, v)
 }
 
 type postArgs struct {
@@ -226,7 +215,9 @@ func (w *webPlugin) previewPost(_ context.Context, _ *sdk.Request, in postArgs) 
 }
 
 func (s *settings) preview(o outgoing) (*sdk.Preview, error) {
-	f := newPreviewData(o)
+	f := previewData{Kind: "request", Method: o.method, URL: o.url.String(), Host: o.url.Host,
+		Headers:   slices.Sorted(maps.Keys(o.header)),
+		BodyBytes: len(o.body), BodyStart: strings.ToValidUTF8(clip(string(o.body), shownBody), "\uFFFD")}
 	p := &sdk.Preview{Content: sdk.Text(f.text()).Content, Structured: sdk.Encode(f)}
 	if s.deny.match(hostAndPort(o.url)) {
 		p.Effect, p.Reason = "deny", "deny_hosts of the plugin's config names "+o.url.Host
@@ -236,12 +227,6 @@ func (s *settings) preview(o outgoing) (*sdk.Preview, error) {
 		return nil, e
 	}
 	return p, nil
-}
-
-func newPreviewData(o outgoing) previewData {
-	return previewData{Kind: "request", Method: o.method, URL: o.url.String(), Host: o.url.Host,
-		Headers:   slices.Sorted(maps.Keys(o.header)),
-		BodyBytes: len(o.body), BodyStart: strings.ToValidUTF8(clip(string(o.body), shownBody), "\uFFFD")}
 }
 
 func (f previewData) text() string {

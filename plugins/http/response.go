@@ -96,9 +96,7 @@ func (a *response) statusLine() string {
 }
 
 // typed is the type of the answer for people.
-func (a *response) typed() string {
-	return cmp.Or(a.mediaType, "no type given")
-}
+func (a *response) typed() string { return cmp.Or(a.mediaType, "no type given") }
 
 const (
 	sniffed     = 32 << 10 // how much of a body is examined to guess its encoding

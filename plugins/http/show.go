@@ -181,14 +181,11 @@ func (a *response) notes(out report, v pageOptions) string {
 		lines = append(lines, line+"]")
 	}
 	if a.cut {
-		line := fmt.Sprintf("[only the first %d bytes of the body were read; ", len(a.body))
-		switch {
-		case v.maxBytes < maxBytes:
-			line += fmt.Sprintf("raise max_bytes (up to %d) for more]", maxBytes)
-		default:
-			line += "the rest cannot be read with this tool]"
+		rest := "the rest cannot be read with this tool"
+		if v.maxBytes < maxBytes {
+			rest = fmt.Sprintf("raise max_bytes (up to %d) for more", maxBytes)
 		}
-		lines = append(lines, line)
+		lines = append(lines, fmt.Sprintf("[only the first %d bytes of the body were read; %s]", len(a.body), rest))
 	}
 	return strings.Join(lines, "\n")
 }
