@@ -66,7 +66,11 @@ func (clientAsker) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 		return host.Answer{}, cannotAsk(r)
 	}
 	if r.Via != nil && c.r.isModern() { // the client answers by making the first call again
-		return host.Answer{}, cannotAskWithin(r)
+		return host.Answer{}, &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalUnavailable",
+			Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client can be asked about calls of its own "+
+				"only, not about one that plugin %s makes; nothing was run", r.Tool.Name, r.Decision.Why(), r.Via.Plugin),
+			Suggestion: fmt.Sprintf("Call %s directly, or ask the user to allow it with a rule for the caller %q.", r.Tool.Name,
+				"plugin:"+r.Via.Plugin)}
 	}
 	if !c.r.isModern() {
 		raw, err := c.ask(ctx, q)
@@ -138,14 +142,6 @@ func cannotAsk(r *host.ApprovalRequest) error {
 			"toolhost mcp --approve client"
 	}
 	return e
-}
-
-func cannotAskWithin(r *host.ApprovalRequest) error {
-	return &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalUnavailable",
-		Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client can be asked about calls of its own "+
-			"only, not about one that plugin %s makes; nothing was run", r.Tool.Name, r.Decision.Why(), r.Via.Plugin),
-		Suggestion: fmt.Sprintf("Call %s directly, or ask the user to allow it with a rule for the caller %q.", r.Tool.Name,
-			"plugin:"+r.Via.Plugin)}
 }
 
 // Limits of what a person is shown, in characters.
@@ -234,11 +230,10 @@ func risks(h sdk.Hints) string {
 	var out []string
 	for _, risk := range []struct {
 		hint *bool
-		when bool
 		text string
-	}{{h.Destructive, true, "it may delete or overwrite"}, {h.OpenWorld, true, "it reaches things outside, such as the " +
-		"network"}, {h.ReadOnly, true, "it says that it changes nothing"}} {
-		if risk.hint != nil && *risk.hint == risk.when {
+	}{{h.Destructive, "it may delete or overwrite"}, {h.OpenWorld, "it reaches things outside, such as the network"},
+		{h.ReadOnly, "it says that it changes nothing"}} {
+		if risk.hint != nil && *risk.hint {
 			out = append(out, risk.text)
 		}
 	}

@@ -335,16 +335,10 @@ func (s *seal) close(st state) string {
 func (s *seal) open(sent, tool, definition string, arguments []byte) (*state, error) {
 	text, mac, _ := strings.Cut(sent, ".")
 	given, err := base64.RawURLEncoding.DecodeString(mac)
-	if err != nil || !hmac.Equal(given, s.mac("state", text)) {
-		return nil, badParams("requestState is not what this server gave: make the call again without it")
-	}
 	var st state
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(raw, &st)
-	}
-	switch {
-	case err != nil || st.Identity != s.identity:
+	switch raw, wrong := base64.RawURLEncoding.DecodeString(text); {
+	case err != nil || wrong != nil || !hmac.Equal(given, s.mac("state", text)) || json.Unmarshal(raw, &st) != nil ||
+		st.Identity != s.identity:
 		return nil, badParams("requestState is not what this server gave: make the call again without it")
 	case time.Now().After(st.Expires):
 		return nil, badParams("requestState has expired: make the call again without it")

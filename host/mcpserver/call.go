@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -207,8 +205,7 @@ func (e *endpoint) sessionID(r *request) string {
 		id += "-" + e.identity
 	}
 	if s := r.session.ID(); s != "" { // who knows it can use the session, so it is not kept in a record
-		sum := sha256.Sum256([]byte(s))
-		id += "-" + hex.EncodeToString(sum[:6])
+		id += "-" + hashOf([]byte(s))[:12]
 	}
 	return id
 }

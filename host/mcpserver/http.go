@@ -254,9 +254,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	switch {
 	case e.server.options.Stateless, isModern(r, params):
 		if r.Method == http.MethodGet || text(message.Get("method")) == "subscriptions/listen" {
-			var end context.CancelFunc
-			r, end = e.endingWithServer(r)
-			defer end()
+			defer context.AfterFunc(e.server.streams, end)() // a stream without calls ends when the server shuts down
 		}
 		e.http.stateless.ServeHTTP(w, r)
 	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && !e.admitSession():
@@ -272,13 +270,6 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 func isModern(r *http.Request, params json.RawMessage) bool {
 	return r.Header.Get("Mcp-Protocol-Version") >= modern ||
 		text(rawjson.ObjectOf(rawjson.ObjectOf(params).Get("_meta")).Get(mcp.MetaKeyProtocolVersion)) >= modern
-}
-
-// endingWithServer ends a stream without calls when the server shuts down.
-func (e *endpoint) endingWithServer(r *http.Request) (*http.Request, context.CancelFunc) {
-	ctx, end := context.WithCancel(r.Context())
-	stop := context.AfterFunc(e.server.streams, end)
-	return r.WithContext(ctx), func() { stop(); end() }
 }
 
 // A sessionUse knows when each session was used last: many clients end without a DELETE.

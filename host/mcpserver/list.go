@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -75,8 +73,7 @@ type servedTools struct {
 func newCatalog(ctx context.Context, source func() *host.Catalog, o *Options,
 	changed func(*servedTools, bool)) *catalog {
 	c := &catalog{ctx: ctx, source: source, naming: newNaming(o.ServerName, o.PlainNames), log: o.Logger, changed: changed,
-		plugins: map[string]*pluginTools{},
-		step:    make(chan struct{}), served: &servedTools{}, logged: map[string]bool{}}
+		plugins: map[string]*pluginTools{}, step: make(chan struct{}), served: &servedTools{}, logged: map[string]bool{}}
 	if o.Deferred {
 		c.lists = func(full string) bool { return toolname.MatchesAny(o.List, full) }
 	}
@@ -215,15 +212,12 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 		if patience = time.Until(until); patience <= 0 {
 			return served, complete
 		}
-		limit := time.NewTimer(patience)
 		select {
 		case <-step:
-		case <-limit.C:
+		case <-time.After(patience):
 		case <-ctx.Done():
-			limit.Stop()
 			return served, complete
 		}
-		limit.Stop()
 	}
 }
 
@@ -335,6 +329,5 @@ func (n naming) served(full string) string {
 	if len(name) <= n.room {
 		return name
 	}
-	sum := sha256.Sum256([]byte(full))
-	return strings.TrimRight(name[:n.room-9], "_-") + "_" + hex.EncodeToString(sum[:4])
+	return strings.TrimRight(name[:n.room-9], "_-") + "_" + hashOf([]byte(full))[:8]
 }

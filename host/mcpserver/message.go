@@ -48,12 +48,10 @@ func failure(id json.RawMessage, code int, why string) json.RawMessage {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	var reason, out rawjson.Object
-	reason.Add("code", json.RawMessage(strconv.Itoa(code)))
-	reason.AddText("message", why)
+	var out rawjson.Object
 	out.AddText("jsonrpc", "2.0")
 	out.Add("id", id)
-	out.Add("error", reason.JSON())
+	out.Add("error", sdk.Encode(&jsonrpc.Error{Code: int64(code), Message: why}))
 	return out.JSON()
 }
 
@@ -72,8 +70,7 @@ func text(value json.RawMessage) (s string) {
 
 // isObject reports whether a value is a JSON object, by its first character.
 func isObject(value json.RawMessage) bool {
-	value = bytes.TrimLeft(value, " \t\r\n")
-	return len(value) > 0 && value[0] == '{'
+	return bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
 }
 
 // Over HTTP the SDK refuses what it does not take with a status, which clients of sessions take for a broken
@@ -95,8 +92,7 @@ const nothing = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 
 // isBatch reports whether a body is a JSON array, by its first character.
 func isBatch(body []byte) bool {
-	body = bytes.TrimLeft(body, " \t\r\n")
-	return len(body) > 0 && body[0] == '['
+	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
 }
 
 // exactBatch returns a batch that the SDK takes, in a form of which its types lose nothing. One with something that is

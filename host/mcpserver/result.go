@@ -165,11 +165,7 @@ func contentJSON(parts []sdk.Content) json.RawMessage {
 
 // errorText returns the text of a failure for models.
 func errorText(e *sdk.Error) string {
-	text := string(e.Code)
-	if e.Name != "" {
-		text += " " + e.Name
-	}
-	text = fmt.Sprintf("%s: %s", text, e.Message)
+	text := strings.TrimRight(string(e.Code)+" "+e.Name, " ") + ": " + e.Message
 	if e.Suggestion != "" {
 		text += "\n" + e.Suggestion
 	}

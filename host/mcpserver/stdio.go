@@ -242,9 +242,7 @@ func (c *stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return nil, io.EOF
 	}
 	defer close(c.ended) // the SDK reads no more after an error
-	grace := time.NewTimer(endGrace)
-	defer grace.Stop()
-	for {
+	for grace := time.After(endGrace); ; {
 		c.mu.Lock()
 		open := len(c.open)
 		c.mu.Unlock()
@@ -253,7 +251,7 @@ func (c *stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		select {
 		case <-c.answered:
-		case <-grace.C:
+		case <-grace:
 			return nil, c.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
