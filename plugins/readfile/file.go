@@ -104,24 +104,11 @@ func (r *readCall) open(path string) (*workspace.Place, *os.File, error) {
 		return nil, nil, err
 	}
 	p, err := root.Find(path)
-	if err == nil {
-		err = p.Regular()
-	}
-	if err == nil {
-		err = r.secret(p)
-	}
 	if err != nil {
 		return nil, nil, noPattern(path, err)
 	}
-	f, err := p.Open()
-	if err != nil {
-		return nil, nil, err
-	}
-	if name := r.holdsSecret(f, p.Path, p.Resolved()); name != "" {
-		_ = f.Close()
-		return nil, nil, isSecretFile(p.Path, name)
-	}
-	return p, f, nil
+	f, err := r.openFile(p)
+	return p, f, noPattern(path, err)
 }
 
 // noPattern says to those who give a pattern that it is taken for a name.
@@ -161,7 +148,9 @@ func (r *readCall) excerpt(ctx context.Context, f *os.File, p *workspace.Place, 
 	}
 	var end tailReader
 	if size > countUpTo {
-		text.in = text.reader(bufio.NewReaderSize(endSource(ctx, f, size), blockSize))
+		from := (size - tailBytes) &^ 3 // a border of 4 bytes: no encoding has wider characters
+		rest := &source{ctx: ctx, in: io.NewSectionReader(f, from, size-from)}
+		text.in = text.reader(bufio.NewReaderSize(rest, blockSize))
 		end.late, end.midway = true, true
 	}
 	if err := end.read(text.in); err != nil {
@@ -218,12 +207,6 @@ func newSource(ctx context.Context, f *os.File, size int64) *source {
 		limit = countUpTo
 	}
 	return &source{ctx: ctx, in: io.LimitReader(f, limit), sum: sha256.New()}
-}
-
-// endSource reads the last tailBytes of f, from a border of 4 bytes on: no encoding has wider characters.
-func endSource(ctx context.Context, f *os.File, size int64) *source {
-	from := (size - tailBytes) &^ 3
-	return &source{ctx: ctx, in: io.NewSectionReader(f, from, size-from)}
 }
 
 func (s *source) Read(b []byte) (int, error) {

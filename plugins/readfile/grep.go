@@ -165,11 +165,8 @@ func (in *grepInput) check() error {
 func badExpression(pattern string, err error) error {
 	e, _ := errors.AsType[*scan.PatternError](err)
 	out := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
-		Message: fmt.Sprintf("pattern %.200q cannot be used: %v", pattern, err)}
-	out.Suggestion = "To search for this exact text, set literal=true."
-	if e.Hint != "" {
-		out.Suggestion = e.Hint
-	}
+		Message:    fmt.Sprintf("pattern %.200q cannot be used: %v", pattern, err),
+		Suggestion: cmp.Or(e.Hint, "To search for this exact text, set literal=true.")}
 	if e.Offset >= 0 {
 		out.Details = sdk.Details(map[string]int{"offset": e.Offset})
 	}
@@ -215,21 +212,11 @@ type batchReport struct {
 
 // searchOne searches a file that was asked for by its name: also one that is large, or ignored.
 func (g *grepCall) searchOne(ctx context.Context, p *workspace.Place) error {
-	err := p.Regular()
-	if err == nil {
-		err = g.secret(p)
-	}
-	if err != nil {
-		return err
-	}
-	f, err := p.Open()
+	f, err := g.openFile(p)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	if name := g.holdsSecret(f, p.Path, p.Resolved()); name != "" {
-		return isSecretFile(p.Path, name)
-	}
 	found, err := newSearcher(ctx, g.pattern, g.most).search(f, p.Info.Size())
 	if errors.Is(err, errBinary) {
 		return &sdk.Error{Name: "BinaryFile", Message: printable(p.Path) + " is not text, and was not searched",

@@ -105,23 +105,18 @@ func (g *grepCall) fits(f *fileMatches) bool {
 			matches, last = matches+1, line.number
 		}
 	}
-	if f.more && g.full == "" {
-		g.fullFile(matches)
+	switch { // of a file that has more matches than were searched for
+	case !f.more || g.full != "":
+	case matches == g.in.PerFile:
+		g.perFile++
+	default:
+		g.full = countOf(g.in.Limit, "match", "matches")
 	}
 	for keep > 0 && !f.lines[keep-1].match && f.lines[keep-1].number > last+f.after {
 		keep-- // it was to come before a match that did not fit
 	}
 	f.lines, f.matches = f.lines[:keep], matches
 	return keep > 0
-}
-
-// fullFile notes that a file has more matches than were searched for.
-func (g *grepCall) fullFile(matches int) {
-	if matches == g.in.PerFile {
-		g.perFile++
-	} else {
-		g.full = countOf(g.in.Limit, "match", "matches")
-	}
 }
 
 func (g *grepCall) result() *sdk.Result {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -170,7 +171,8 @@ func (e *excerpt) take(p piece) {
 		e.cut, e.cutAt = p.size, max(len(p.text)-p.number, 0)
 	}
 	if p.long {
-		e.cutLong(p.n, p.size)
+		e.longSize = cmp.Or(e.longSize, p.size)
+		e.long = append(e.long, p.n)
 	}
 	if p.invalid {
 		e.invalid = append(e.invalid, p.n)
@@ -179,13 +181,6 @@ func (e *excerpt) take(p piece) {
 	}
 	e.text = append(e.text, p.text...)
 	e.shown++
-}
-
-func (e *excerpt) cutLong(n, size int) {
-	if len(e.long) == 0 {
-		e.longSize = size
-	}
-	e.long = append(e.long, n)
 }
 
 // lastShown is the number of the last line in the excerpt, first-1 when it has none.

@@ -192,7 +192,11 @@ func (l *listing) look(ctx context.Context, next *[]subfolder, in *walk.Folder, 
 		if err != nil {
 			continue // gone since
 		}
-		l.entries = append(l.entries, newEntry(child))
+		shown := entry{Path: child.Path, Type: workspace.Kind(child.Info.Mode()), Target: child.Target}
+		if shown.Type == "file" {
+			shown.Size = new(child.Info.Size())
+		}
+		l.entries = append(l.entries, shown)
 		l.size += len(child.Path) + len(child.Target)
 		if child.Info.IsDir() {
 			*next = append(*next, subfolder{child, in})
@@ -206,26 +210,15 @@ func (l *listing) visible(ctx context.Context, in *walk.Folder) ([]fs.DirEntry, 
 	entries, left, err := in.Look(ctx, l.mostNames)
 	if left.Crowded > 0 {
 		l.leaveOut("%q has more than %d entries; those beyond are not looked at", in.Path, l.mostNames)
+		left.Crowded = 0 // it is said
 	}
-	l.left.Hidden += left.Hidden
-	l.left.Ignored += left.Ignored
-	l.left.Unreadable += left.Unreadable
-	l.left.Denied += left.Denied
-	l.left.Secret += left.Secret
+	l.left.Add(left)
 	return entries, err
 }
 
 func (l *listing) leaveOut(format string, a ...any) {
 	l.cut = true
 	l.notes = append(l.notes, fmt.Sprintf(format, a...))
-}
-
-func newEntry(p *workspace.Place) entry {
-	e := entry{Path: p.Path, Type: workspace.Kind(p.Info.Mode()), Target: p.Target}
-	if e.Type == "file" {
-		e.Size = new(p.Info.Size())
-	}
-	return e
 }
 
 // byPath sorts what is in a directory right after it.

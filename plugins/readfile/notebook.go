@@ -196,9 +196,7 @@ type output struct {
 func (n *notebook) output(o *output) {
 	switch {
 	case o.Type == "error":
-		text := string(o.Traceback)
-		text = cmp.Or(text, o.Error+": "+o.Message)
-		n.printed("error", text)
+		n.printed("error", cmp.Or(string(o.Traceback), o.Error+": "+o.Message))
 	case o.Type == "stream":
 		n.printed(o.Name, string(o.Text))
 	case o.Data.hasText:

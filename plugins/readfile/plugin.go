@@ -50,12 +50,23 @@ func (c *config) set(_ context.Context, _ *sdk.Request, s settings) error {
 	return nil
 }
 
-// secret refuses a file that by its name holds secrets.
-func (c *config) secret(p *workspace.Place) error {
-	if name := c.secretBy(p.Path, p.Resolved()); name != "" {
-		return secretFile(p.Path, name)
+// openFile opens a regular file that holds no secrets.
+func (c *config) openFile(p *workspace.Place) (*os.File, error) {
+	if err := p.Regular(); err != nil {
+		return nil, err
 	}
-	return nil
+	if name := c.secretBy(p.Path, p.Resolved()); name != "" {
+		return nil, secretFile(p.Path, name)
+	}
+	f, err := p.Open()
+	if err != nil {
+		return nil, err
+	}
+	if name := c.holdsSecret(f, p.Path, p.Resolved()); name != "" {
+		_ = f.Close()
+		return nil, isSecretFile(p.Path, name)
+	}
+	return f, nil
 }
 
 // secretBy returns the path by which a file is a secret, or "".

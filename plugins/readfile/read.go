@@ -106,9 +106,8 @@ func (in readInput) window() (window, error) {
 		return window{}, invalid(fmt.Sprintf("end_line %d lies before start_line %d", in.EndLine, first),
 			"Both count lines from 1: end_line is the last line to read, not how many. Leave it out to read on from start_line.")
 	}
-	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars,
-		numbers: in.LineNumbers}
-	out.bytes = cmp.Or(out.bytes, defaultBytes)
+	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: cmp.Or(in.MaxBytes, defaultBytes),
+		chars: maxLineChars, numbers: in.LineNumbers}
 	if out.last == 0 && out.tail == 0 {
 		out.last, out.byDefault = first+defaultLines-1, true
 	}

@@ -97,7 +97,7 @@ func (s *searcher) text(file io.Reader) (io.Reader, error) {
 	head := s.buf[:min(len(s.buf), sniffed)]
 	switch {
 	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
-		if s.err == nil || errors.Is(s.err, io.EOF) {
+		if ignoreEOF(s.err) == nil {
 			in := unicode.UTF16(unicode.LittleEndian,
 				unicode.ExpectBOM).NewDecoder().Reader(io.MultiReader(bytes.NewReader(slices.Clone(s.buf)), file))
 			s.err, s.buf = nil, s.buf[:0]
@@ -110,15 +110,7 @@ func (s *searcher) text(file io.Reader) (io.Reader, error) {
 	if bytes.IndexByte(head, 0) >= 0 {
 		return nil, errBinary
 	}
-	return file, s.failed()
-}
-
-// failed is the error of reading, if it is one.
-func (s *searcher) failed() error {
-	if errors.Is(s.err, io.EOF) {
-		return nil
-	}
-	return s.err
+	return file, ignoreEOF(s.err)
 }
 
 // lines reads until the buffer holds whole lines, and returns how far these go.
@@ -139,7 +131,7 @@ func (s *searcher) lines(in io.Reader) (int, error) {
 		s.buf = slices.Grow(s.buf, max(len(s.buf), 64<<10))
 		s.fill(in, -1)
 	}
-	return len(s.buf), s.failed()
+	return len(s.buf), ignoreEOF(s.err)
 }
 
 // mayBeLong waits for its turn before the buffer grows beyond what each search may have.

@@ -45,7 +45,8 @@ type LeftOut struct {
 	Secret     int // files that hold secrets
 }
 
-func (l *LeftOut) add(more LeftOut) {
+// Add counts what another look left out.
+func (l *LeftOut) Add(more LeftOut) {
 	l.Hidden += more.Hidden
 	l.Ignored += more.Ignored
 	l.Unreadable += more.Unreadable

@@ -169,7 +169,7 @@ func (r *run[T]) collect(n *node[T]) bool {
 	} else {
 		<-n.done
 	}
-	r.out.add(n.out)
+	r.out.Add(n.out)
 	if r.err = n.err; r.err == nil {
 		r.err = r.ctx.Err()
 	}
