@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -70,6 +71,21 @@ func (c peerCredentials) accepts(p Peer) error {
 // noSocket refuses a connection of another kind.
 func noSocket(conn net.Conn) error {
 	return fmt.Errorf("peer credentials need a Unix socket, not %s", conn.RemoteAddr().Network())
+}
+
+// askSocket calls ask with the descriptor of a Unix socket.
+func askSocket(conn net.Conn, ask func(fd uintptr) error) error {
+	socket, is := conn.(*net.UnixConn)
+	if !is {
+		return noSocket(conn)
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = ask(fd) })
+	return cmp.Or(err, failed)
 }
 
 // Info names the scheme to gRPC.

@@ -7,24 +7,13 @@ import (
 )
 
 // PeerOf asks SO_PEERCRED (unix(7)) for the process that connected, or listens.
-func PeerOf(conn net.Conn) (Peer, error) {
-	socket, is := conn.(*net.UnixConn)
-	if !is {
-		return Peer{}, noSocket(conn)
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return Peer{}, err
-	}
-	var cred *unix.Ucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return Peer{}, err
-	}
-	if failed != nil {
-		return Peer{}, failed
-	}
-	return Peer{UID: int(cred.Uid), PID: int(cred.Pid)}, nil
+func PeerOf(conn net.Conn) (out Peer, err error) {
+	err = askSocket(conn, func(fd uintptr) error {
+		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err == nil {
+			out = Peer{UID: int(cred.Uid), PID: int(cred.Pid)}
+		}
+		return err
+	})
+	return out, err
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -36,19 +35,14 @@ func PeerOf(conn net.Conn) (out Peer, err error) {
 }
 
 // unixPeer asks SIO_AF_UNIX_GETPEERPID (afunix.h).
-func unixPeer(conn syscall.Conn) (int, error) {
+func unixPeer(conn net.Conn) (int, error) {
 	const getPeerPID = 0x58000100
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
 	var pid, n uint32
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		failed = windows.WSAIoctl(windows.Handle(fd), getPeerPID, nil, 0, (*byte)(unsafe.Pointer(&pid)),
+	err := askSocket(conn, func(fd uintptr) error {
+		return windows.WSAIoctl(windows.Handle(fd), getPeerPID, nil, 0, (*byte)(unsafe.Pointer(&pid)),
 			uint32(unsafe.Sizeof(pid)), &n, nil, 0)
 	})
-	return int(pid), errors.Join(err, failed)
+	return int(pid), err
 }
 
 // tcpPeer finds the other end of a connection among those of the machine.

@@ -300,13 +300,12 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 		c = &pluginv1.Content{}
 	}
 	had := len(c.GetText()) + len(c.GetData())
-	if p.GetLarge() && in.open != nil {
-		return in.beginLarge(c, p.GetSize(), had)
-	}
 	missing := p.GetSize() - int64(had)
 	switch {
 	case in.missing > 0:
 		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
+	case p.GetLarge() && in.open != nil:
+		return in.beginLarge(c, p.GetSize(), had)
 	case p.GetSize() < int64(had):
 		return fmt.Errorf("a part announces %d bytes, but has %d already", p.GetSize(), had)
 	case missing > MaxResult:
@@ -330,8 +329,6 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 // beginLarge begins a part that goes to a file.
 func (in *Receiver) beginLarge(c *pluginv1.Content, size int64, had int) error {
 	switch {
-	case in.missing > 0:
-		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
 	case size < int64(had) || size <= leastLarge:
 		return fmt.Errorf("a large part announces %d bytes; it must have more than %d, and not fewer than were sent with it",
 			size, leastLarge)

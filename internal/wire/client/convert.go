@@ -136,11 +136,6 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 // requests are those of calls that were sent over a session: a request is large beside a small call's arguments.
 var requests = sync.Pool{New: func() any { return &pluginv1.CallRequest{} }}
 
-func recycleRequest(r *pluginv1.CallRequest) {
-	r.Reset()
-	requests.Put(r)
-}
-
 // newReceiver makes the receiver of a request's result.
 func newReceiver(r *sdk.Request) wire.Receiver {
 	in := wire.NewReceiver()

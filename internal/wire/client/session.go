@@ -184,20 +184,16 @@ func (s *session) expire() {
 		}
 	}
 	s.expiry = time.Time{}
-	if soonest := now.Add(expiryPause); !next.IsZero() {
-		s.expireAt(latest(next, soonest))
+	if soonest := now.Add(expiryPause); !next.IsZero() && next.Before(soonest) {
+		next = soonest
+	}
+	if !next.IsZero() {
+		s.expireAt(next)
 	}
 }
 
 // expiryPause is how long expire pauses at least: each time it looks at all calls.
 const expiryPause = time.Millisecond
-
-func latest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
 
 // expireAt has expire called at a time, or before. The lock is held.
 func (s *session) expireAt(at time.Time) {
@@ -487,7 +483,8 @@ func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m 
 	callerEnded := callctx.Watch(ctx, call)
 	defer callctx.Unwatch(ctx, call)
 	err := s.frames.Send(ctx, c.life.Done(), m, s.busy())
-	recycleRequest(m.Call)
+	m.Call.Reset()
+	requests.Put(m.Call)
 	if err != nil {
 		return nil, notSent(ctx, err)
 	}
