@@ -498,16 +498,30 @@ func (c *checker) combine(n *node, v any, at *location) {
 		c.check(sub, v, at)
 	}
 	if n.anyOf != nil {
-		c.anyOf(n, v, at)
+		if tried, fits := c.try(n.anyOf, v, at); fits == nil {
+			c.noneFits("anyOf", n.anyOf, tried, v, at)
+		}
 	}
 	if n.oneOf != nil {
-		c.oneOf(n, v, at)
+		switch tried, fits := c.try(n.oneOf, v, at); {
+		case fits == nil:
+			c.noneFits("oneOf", n.oneOf, tried, v, at)
+		case len(fits) > 1:
+			c.add(at, "oneOf", "must fit exactly one alternative, but fits numbers %s of: %s", strings.Join(fits, " and "),
+				listed(descriptions(n.oneOf), "; "))
+		}
 	}
 	if n.not != nil && c.valid(n.not, v, at) {
 		c.add(at, "not", "must not be %s, got %s", n.not.describe(), c.show(v, at))
 	}
 	if n.cond != nil {
-		c.conditional(n, v, at)
+		branch := n.then
+		if !c.valid(n.cond, v, at) {
+			branch = n.otherwise
+		}
+		if branch != nil {
+			c.check(branch, v, at)
+		}
 	}
 	if obj, ok := v.(map[string]any); ok {
 		for _, m := range n.dependentSchemas {
@@ -515,16 +529,6 @@ func (c *checker) combine(n *node, v any, at *location) {
 				c.check(m.node, v, at)
 			}
 		}
-	}
-}
-
-func (c *checker) conditional(n *node, v any, at *location) {
-	branch := n.then
-	if !c.valid(n.cond, v, at) {
-		branch = n.otherwise
-	}
-	if branch != nil {
-		c.check(branch, v, at)
 	}
 }
 
@@ -544,33 +548,15 @@ func (c *checker) branch(n *node, v any, at *location, wordless bool) []finding 
 	return side.findings
 }
 
-func (c *checker) anyOf(n *node, v any, at *location) {
-	tried := make([][]finding, len(n.anyOf))
-	valid := false
-	for i, sub := range n.anyOf {
-		tried[i] = c.problems(sub, v, at)
-		valid = valid || len(tried[i]) == 0
-	}
-	if !valid {
-		c.noneFits("anyOf", n.anyOf, tried, v, at)
-	}
-}
-
-func (c *checker) oneOf(n *node, v any, at *location) {
-	tried := make([][]finding, len(n.oneOf))
-	var fits []string
-	for i, sub := range n.oneOf {
+// try applies alternatives, and returns the problems of each and the numbers of those that fit.
+func (c *checker) try(subs []*node, v any, at *location) (tried [][]finding, fits []string) {
+	tried = make([][]finding, len(subs))
+	for i, sub := range subs {
 		if tried[i] = c.problems(sub, v, at); len(tried[i]) == 0 {
 			fits = append(fits, strconv.Itoa(i+1))
 		}
 	}
-	switch {
-	case len(fits) == 0:
-		c.noneFits("oneOf", n.oneOf, tried, v, at)
-	case len(fits) > 1:
-		c.add(at, "oneOf", "must fit exactly one alternative, but fits numbers %s of: %s", strings.Join(fits, " and "),
-			listed(descriptions(n.oneOf), "; "))
-	}
+	return tried, fits
 }
 
 // noneFits reports the problems of the alternative that was probably meant, otherwise the alternatives.

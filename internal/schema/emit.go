@@ -60,7 +60,13 @@ func (n *node) full() any {
 	if n.uniqueItems {
 		out["uniqueItems"] = true
 	}
-	n.putDependencies(out)
+	if len(n.dependentRequired) > 0 {
+		needs := map[string][]string{}
+		for _, d := range n.dependentRequired {
+			needs[d.name] = d.needs
+		}
+		out["dependentRequired"] = needs
+	}
 	return out
 }
 
@@ -77,8 +83,16 @@ func (n *node) putSchemas(out map[string]any) {
 		}
 	}
 	for word, field := range namedSchemas {
-		if members := *field(n); len(members) > 0 {
-			out[word] = emitMembers(members)
+		schemas := map[string]any{}
+		for _, m := range *field(n) {
+			name := m.name
+			if m.pattern != nil {
+				name = m.pattern.re.String()
+			}
+			schemas[name] = m.node.inline()
+		}
+		if len(schemas) > 0 {
+			out[word] = schemas
 		}
 	}
 }
@@ -98,18 +112,6 @@ func (p *pattern) put(out map[string]any) {
 	}
 }
 
-func emitMembers(members []member) map[string]any {
-	out := map[string]any{}
-	for _, m := range members {
-		name := m.name
-		if m.pattern != nil {
-			name = m.pattern.re.String()
-		}
-		out[name] = m.node.inline()
-	}
-	return out
-}
-
 func (n *node) putNumbers(out map[string]any) {
 	for word, field := range counts {
 		if v := *field(n); v != nil {
@@ -121,15 +123,4 @@ func (n *node) putNumbers(out map[string]any) {
 			out[word] = v.text
 		}
 	}
-}
-
-func (n *node) putDependencies(out map[string]any) {
-	if len(n.dependentRequired) == 0 {
-		return
-	}
-	needs := map[string][]string{}
-	for _, d := range n.dependentRequired {
-		needs[d.name] = d.needs
-	}
-	out["dependentRequired"] = needs
 }

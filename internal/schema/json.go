@@ -385,23 +385,18 @@ func (d *decoder) object() (any, *decodeError) {
 	o := &object{members: map[string]any{}}
 	for first := true; ; first = false {
 		more, err := d.next('}', first)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !more {
-			return d.finish(o), nil
+		case !more && d.ordered:
+			return o, nil
+		case !more:
+			return o.members, nil
 		}
 		if err := d.member(o); err != nil {
 			return nil, err
 		}
 	}
-}
-
-func (d *decoder) finish(o *object) any {
-	if d.ordered {
-		return o
-	}
-	return o.members
 }
 
 func (d *decoder) member(o *object) *decodeError {

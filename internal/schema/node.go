@@ -164,23 +164,16 @@ func (r *reader) link(root *node) (shared []*node, err error) {
 
 // target is the schema that n refers to.
 func (r *reader) target(n *node) (*node, error) {
-	if err := r.outsideEmbedded(n); err != nil {
-		return nil, err
+	for _, base := range r.embedded {
+		if n.at == base || strings.HasPrefix(n.at, base+"/") {
+			return nil, fault(n.at+"/$ref", "references below an inner \"$id\" (#%s) are not supported; remove that $id", base)
+		}
 	}
 	target, ok := r.index[canonicalPointer(n.refText)]
 	if !ok {
 		return nil, fault(n.at+"/$ref", "%s points at no schema in here", quote(n.refText))
 	}
 	return target, nil
-}
-
-func (r *reader) outsideEmbedded(n *node) error {
-	for _, base := range r.embedded {
-		if n.at == base || strings.HasPrefix(n.at, base+"/") {
-			return fault(n.at+"/$ref", "references below an inner \"$id\" (#%s) are not supported; remove that $id", base)
-		}
-	}
-	return nil
 }
 
 // canonicalPointer undoes percent escapes and writes the rest the way the index does.
@@ -240,15 +233,11 @@ func (r *reader) spread(n *node, onPath map[*node]bool) (err error) {
 		return err
 	}
 	n.spread, n.chain = spread, chain+1
-	return n.tooWide()
-}
-
-func (n *node) tooWide() error {
-	if n.spread > maxSpread {
+	switch {
+	case n.spread > maxSpread:
 		return fault(n.at, "applies more than %d schemas to one value; combine fewer of them with $ref, allOf, anyOf and "+
 			"oneOf", maxSpread)
-	}
-	if n.chain > maxChain {
+	case n.chain > maxChain:
 		return fault(n.at, "nests more than %d schemas for one value; shorten the chain of $ref, allOf, anyOf and oneOf",
 			maxChain)
 	}

@@ -257,7 +257,7 @@ func fromECMA(s string) string {
 		case rest[0] == 'u' && len(rest) >= 5 && strings.Trim(rest[1:5], "0123456789abcdefABCDEF") == "":
 			b.WriteString(`\x{` + rest[1:5] + `}`)
 			i += 5
-		case rest[0] == 'c' && len(rest) >= 2 && isLetter(rest[1]):
+		case rest[0] == 'c' && len(rest) >= 2 && rest[1]|0x20 >= 'a' && rest[1]|0x20 <= 'z':
 			fmt.Fprintf(&b, `\x{%02x}`, rest[1]&0x1f)
 			i += 2
 		default:
@@ -267,5 +267,3 @@ func fromECMA(s string) string {
 	}
 	return b.String()
 }
-
-func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

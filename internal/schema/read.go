@@ -256,13 +256,13 @@ func init() {
 	readers = map[string]func(*reader, *node, string, any) error{
 		"type":              readType,
 		"enum":              readEnum,
-		"const":             readConst,
+		"const":             func(_ *reader, n *node, _ string, v any) error { n.constant = []any{plain(v)}; return nil },
 		"required":          readRequired,
 		"uniqueItems":       readUnique,
 		"pattern":           readPattern,
 		"patternProperties": readPatternProperties,
-		"dependentRequired": readDependentRequired,
-		"dependencies":      readDependencies,
+		"dependentRequired": readDependencies("name lists", false),
+		"dependencies":      readDependencies("schemas and name lists", true),
 		"items":             readItems,
 		"additionalItems":   readAdditionalItems,
 		"exclusiveMinimum":  readExclusive("exclusiveMinimum", func(n *node) *bool { return &n.exclusiveMinimumFlag }),
@@ -313,44 +313,31 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	return nil
 }
 
-func readDependentRequired(r *reader, n *node, at string, v any) error {
-	o, ok := v.(*object)
-	if !ok {
-		return fault(at, "must be an object of name lists, got %s", showPlain(v))
-	}
-	for _, name := range o.names {
-		needs, err := r.names(at+"/"+textutil.EscapePointer(name), o.members[name])
-		if err != nil {
-			return err
+// readDependencies reads dependentRequired and, with schemas, the older keyword that became that and dependentSchemas.
+func readDependencies(what string, schemas bool) func(*reader, *node, string, any) error {
+	return func(r *reader, n *node, at string, v any) error {
+		o, ok := v.(*object)
+		if !ok {
+			return fault(at, "must be an object of %s, got %s", what, showPlain(v))
 		}
-		n.dependentRequired = append(n.dependentRequired, dependency{name: name, needs: needs})
-	}
-	return nil
-}
-
-// readDependencies reads the older keyword that became dependentRequired and dependentSchemas.
-func readDependencies(r *reader, n *node, at string, v any) error {
-	o, ok := v.(*object)
-	if !ok {
-		return fault(at, "must be an object of schemas and name lists, got %s", showPlain(v))
-	}
-	for _, name := range o.names {
-		inner := at + "/" + textutil.EscapePointer(name)
-		if _, list := o.members[name].([]any); list {
+		for _, name := range o.names {
+			inner := at + "/" + textutil.EscapePointer(name)
+			if _, list := o.members[name].([]any); schemas && !list {
+				sub, err := r.schema(inner, o.members[name])
+				if err != nil {
+					return err
+				}
+				n.dependentSchemas = append(n.dependentSchemas, member{name: name, node: sub})
+				continue
+			}
 			needs, err := r.names(inner, o.members[name])
 			if err != nil {
 				return err
 			}
 			n.dependentRequired = append(n.dependentRequired, dependency{name: name, needs: needs})
-			continue
 		}
-		sub, err := r.schema(inner, o.members[name])
-		if err != nil {
-			return err
-		}
-		n.dependentSchemas = append(n.dependentSchemas, member{name: name, node: sub})
+		return nil
 	}
-	return nil
 }
 
 func readItems(r *reader, n *node, at string, v any) (err error) {
@@ -448,11 +435,6 @@ func readEnum(_ *reader, n *node, at string, v any) error {
 	return nil
 }
 
-func readConst(_ *reader, n *node, _ string, v any) error {
-	n.constant = []any{plain(v)}
-	return nil
-}
-
 // plain forgets the order of names.
 func plain(v any) any {
 	switch v := v.(type) {
@@ -530,20 +512,17 @@ func count(at string, v any) (*int, error) {
 func readBound(at string, v any) (*bound, error) {
 	n, ok := v.(json.Number)
 	if !ok {
-		return nil, fault(at, "must be a number, got %s%s", showPlain(v), boundHint(v))
+		hint := ""
+		if _, flag := v.(bool); flag {
+			hint = "; the boolean form is draft-04 and needs \"$schema\": \"http://json-schema.org/draft-04/schema#\""
+		}
+		return nil, fault(at, "must be a number, got %s%s", showPlain(v), hint)
 	}
 	b := &bound{text: n, exact: rational(n)}
 	if strings.HasSuffix(at, "/multipleOf") && b.exact.Sign() <= 0 {
 		return nil, fault(at, "must be more than 0, got %s", n)
 	}
 	return b, nil
-}
-
-func boundHint(v any) string {
-	if _, ok := v.(bool); ok {
-		return "; the boolean form is draft-04 and needs \"$schema\": \"http://json-schema.org/draft-04/schema#\""
-	}
-	return ""
 }
 
 // showPlain is show for a value of the schema itself.
@@ -565,7 +544,11 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 	case "format":
 		r.format(n, v)
 	case "$schema":
-		return r.innerDialect(n, at, v)
+		uri, ok := v.(string)
+		if d, known := dialectOf(uri); n.at != "" && (!ok || !known || d != r.dialect) {
+			return fault(at, "an inner schema cannot be of another dialect; leave $schema out here")
+		}
+		return nil
 	case "$id", "id":
 		return r.id(n, at, v)
 	case "$defs", "definitions":
@@ -594,14 +577,6 @@ func (r *reader) format(n *node, v any) {
 		n.format = formats()[name]
 		n.formatName = name
 	}
-}
-
-func (r *reader) innerDialect(n *node, at string, v any) error {
-	uri, ok := v.(string)
-	if d, known := dialectOf(uri); n.at != "" && (!ok || !known || d != r.dialect) {
-		return fault(at, "an inner schema cannot be of another dialect; leave $schema out here")
-	}
-	return nil
 }
 
 // id drops identifiers: with local references only they name nothing. One inside would change what "#" means below it.

@@ -85,7 +85,11 @@ func appendCanonical(b []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case json.Number:
-		return append(append(b, '#'), canonicalNumber(v)...)
+		text := v.String()
+		if strings.ContainsAny(text, ".eE") || text == "-0" {
+			text = rational(v).RatString()
+		}
+		return append(append(b, '#'), text...)
 	case string:
 		return appendFramed(b, v)
 	case []any:
@@ -108,11 +112,4 @@ func appendCanonical(b []byte, v any) []byte {
 func appendFramed(b []byte, s string) []byte {
 	b = strconv.AppendInt(append(b, '"'), int64(len(s)), 10)
 	return append(append(b, ':'), s...)
-}
-
-func canonicalNumber(n json.Number) string {
-	if s := n.String(); !strings.ContainsAny(s, ".eE") && s != "-0" {
-		return s
-	}
-	return rational(n).RatString()
 }

@@ -359,8 +359,10 @@ func (n *node) describeWithin(levels int) string {
 		return n.describeObject()
 	case n.types == kindArray && n.items != nil && !n.items.anything():
 		return "array of " + n.items.describeWithin(levels-1)
+	case n.types != 0 && n.pattern != nil:
+		return either(n.typeWords) + " matching " + textutil.CutRunes(n.pattern.text, maxQuoted, "…")
 	case n.types != 0:
-		return n.describeTypes()
+		return either(n.typeWords)
 	case n.ref != nil:
 		return n.ref.describeWithin(levels - 1)
 	}
@@ -433,14 +435,6 @@ func (n *node) describeObject() string {
 		words = append(words[:6:6], "…")
 	}
 	return "object with " + strings.Join(words, ", ")
-}
-
-func (n *node) describeTypes() string {
-	words := either(n.typeWords)
-	if n.pattern != nil {
-		words += " matching " + textutil.CutRunes(n.pattern.text, maxQuoted, "…")
-	}
-	return words
 }
 
 func didYouMean(name string) string {
