@@ -18,12 +18,7 @@ func AutoExecuted(name string) bool {
 	if executedFiles()[base] || name == "config.hcl" || strings.HasPrefix(base, "toolhost-plugin-") {
 		return true
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if executedFolders.Has(part) {
-			return true
-		}
-	}
-	return within(executedPlaces, name)
+	return inOneOf(executedFolders, name) || within(executedPlaces, name)
 }
 
 // EntryPoint reports whether a file is an entry point of builds, tests, CI or agents, which run or follow it as soon as

@@ -84,13 +84,7 @@ func namedLike(base string) bool {
 
 // inOneOf reports whether a path of folders goes through one of them.
 func inOneOf(folders lazy.Words, name string) bool {
-	for len(name) > 0 {
-		part := name
-		if i := strings.IndexByte(name, '/'); i >= 0 {
-			part, name = name[:i], name[i+1:]
-		} else {
-			name = ""
-		}
+	for part := range strings.SplitSeq(name, "/") {
 		if folders.Has(part) {
 			return true
 		}

@@ -177,9 +177,7 @@ func (c *Cmd) await(ctx context.Context, t *tree) bool {
 	return true
 }
 
-func (c *Cmd) grace() time.Duration {
-	return cmp.Or(c.Grace, defaultGrace)
-}
+func (c *Cmd) grace() time.Duration { return cmp.Or(c.Grace, defaultGrace) }
 
 // within waits for done to close, at most for the limit, and reports whether it
 // did.
@@ -189,12 +187,10 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 		return true
 	default:
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(limit):
 		return false
 	}
 }
@@ -219,16 +215,13 @@ func LimitsFor(ctx context.Context, own time.Duration) Limits {
 		return Limits{Run: own, Grace: defaultGrace}
 	}
 	left := time.Until(deadline)
-	l := Limits{Run: min(own, left-reserve(left))}
+	reserve := min(3*time.Second, max(left/10, 100*time.Millisecond), left/2)
+	l := Limits{Run: min(own, left-reserve)}
 	l.Grace = max(1, min(defaultGrace, (left-l.Run)/2)) // 0 stands for a default
 	if l.Run < own {
 		l.Call = left
 	}
 	return l
-}
-
-func reserve(left time.Duration) time.Duration {
-	return min(3*time.Second, max(left/10, 100*time.Millisecond), left/2)
 }
 
 // Shown is the exceeded limit, for people. That of a call is measured when the plugin receives it: it is rounded up,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/launcher"
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 const containment = inTree
@@ -201,7 +202,7 @@ func (t *tree) answers(limit time.Duration) bool {
 	if within(t.done, limit) {
 		return true
 	}
-	return within(t.sweeps, 0) && !t.stopped()
+	return within(t.sweeps, 0) && !procstat.IsStopped(t.proc.Pid)
 }
 
 // abandon gives up a launcher that does not answer.

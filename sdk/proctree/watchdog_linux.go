@@ -33,7 +33,7 @@ func (t *tree) superviseLauncher() {
 	}
 	t.wake()
 	for looks, pause := 0, firstPause; !within(t.done, pause); {
-		if !t.stopped() {
+		if !procstat.IsStopped(t.proc.Pid) {
 			pause = min(2*pause, lastPause)
 			continue
 		}
@@ -75,11 +75,6 @@ func awaitEnd(f *os.File) bool {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 		return err == nil && n > 0
 	}) == nil
-}
-
-// stopped reports whether the launcher is stopped at this moment.
-func (t *tree) stopped() bool {
-	return procstat.IsStopped(t.proc.Pid)
 }
 
 // markName is the variable by which the processes of one run are found if their launcher was killed. Children inherit

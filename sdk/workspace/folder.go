@@ -70,7 +70,11 @@ func (f *Folder) Entries(limit int) (entries []fs.DirEntry, more bool, err error
 		return nil, false, Explain(f.Path, err)
 	}
 	defer func() { _ = dir.Close() }()
-	entries, err = dir.ReadDir(ask(limit))
+	most := -1
+	if limit > 0 {
+		most = limit + 1 // one more, to know whether there are more
+	}
+	entries, err = dir.ReadDir(most)
 	if err != nil && !errors.Is(err, io.EOF) && len(entries) == 0 {
 		return nil, false, Explain(f.Path, err)
 	}
@@ -79,14 +83,6 @@ func (f *Folder) Entries(limit int) (entries []fs.DirEntry, more bool, err error
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, more, nil
-}
-
-// ask is how many entries to ask for: one more than the limit, to know whether there are more, or all.
-func ask(limit int) int {
-	if limit <= 0 {
-		return -1
-	}
-	return limit + 1
 }
 
 // Open opens a regular file in the folder for reading, and returns its FileInfo. As Place.Open it waits for nothing,
