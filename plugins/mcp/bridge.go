@@ -77,36 +77,23 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 	select {
 	case <-first:
 	case <-time.After(proctree.LimitsFor(ctx, b.connectTimeout).Run):
-		b.setStarting()
+		b.expect(false, "%s is still starting; its tools appear when it is ready, at most %s after its start. A first "+
+			"start that downloads a program takes long: start_timeout in the plugin's block makes listings wait for it too",
+			b.who(), b.connectTimeout)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
 }
 
-// setStarting says that the server has not answered yet, unless it has by now, or has failed.
-func (b *bridge) setStarting() {
+// expect says why there are no tools that may come soon, unless some are known, or it is known why there are none. The
+// server has answered by now, or has not yet.
+func (b *bridge) expect(answered bool, format string, a ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.trouble == "" {
-		b.expect(fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
-			"start. A first start that downloads a program takes long: start_timeout in the plugin's block makes listings "+
-			"wait for it too", b.who(), b.connectTimeout))
-	}
-}
-
-// setEmpty says that the server has answered, and is expected to have tools soon.
-func (b *bridge) setEmpty() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.expect(fmt.Sprintf("%s lists no tools yet, and says that its list may change; it is waited for, %s at most",
-		b.who(), min(b.connectTimeout, b.emptyTime)))
-}
-
-// expect says why there are no tools that may come soon, unless some are known. It is called with mu held.
-func (b *bridge) expect(why string) {
-	if b.catalog == nil {
-		b.trouble, b.missing, b.pending = why, why, true
+	if b.catalog == nil && (answered || b.trouble == "") {
+		b.trouble, b.pending = fmt.Sprintf(format, a...), true
+		b.missing = b.trouble
 		b.show()
 	}
 }

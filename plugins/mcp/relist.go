@@ -49,7 +49,8 @@ func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *a
 	ctx, cancel := context.WithTimeout(ctx, u.bridge.emptyTime)
 	defer cancel()
 	if u.primary() {
-		u.bridge.setEmpty()
+		u.bridge.expect(true, "%s lists no tools yet, and says that its list may change; it is waited for, %s at most",
+			u.bridge.who(), min(u.bridge.connectTimeout, u.bridge.emptyTime))
 	}
 	for {
 		select {

@@ -77,7 +77,13 @@ func (s *Session) answer(ctx context.Context, r *serverRequest, f RequestFunc) {
 // reply answers a request, unless the server has canceled it.
 func (s *Session) reply(r *serverRequest, result json.RawMessage, failure *RPCError) {
 	canceled := r.ctx.Err() != nil
-	if s.forget(r); canceled {
+	s.mu.Lock()
+	if cancel := s.requests[string(r.id)]; cancel != nil {
+		cancel()
+		delete(s.requests, string(r.id))
+	}
+	s.mu.Unlock()
+	if canceled {
 		return
 	}
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), r.id...)
@@ -98,26 +104,11 @@ func (s *Session) reply(r *serverRequest, result json.RawMessage, failure *RPCEr
 	_ = s.transport.Send(ctx, &Message{JSON: append(b, '}'), Version: s.Server().Revision})
 }
 
-// forget frees the id of a request.
-func (s *Session) forget(r *serverRequest) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cancel := s.requests[string(r.id)]; cancel != nil {
-		cancel()
-		delete(s.requests, string(r.id))
-	}
-}
-
 // cancelServerRequest ends a request that the server wants no answer to any more.
 func (s *Session) cancelServerRequest(params []byte) {
-	for m := rawjson.MembersOf(params); m.Next(); {
-		if string(m.Name) != "requestId" {
-			continue
-		}
-		s.mu.Lock()
-		if cancel := s.requests[string(m.Value)]; cancel != nil {
-			cancel()
-		}
-		s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cancel := s.requests[string(rawjson.ObjectOf(params).Get("requestId"))]; cancel != nil {
+		cancel()
 	}
 }

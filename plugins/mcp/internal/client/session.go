@@ -101,12 +101,7 @@ type ServerInfo struct {
 
 // Has reports whether the server has a capability, such as "tools".
 func (i *ServerInfo) Has(capability string) bool {
-	for m := rawjson.MembersOf(i.Capabilities); m.Next(); {
-		if string(m.Name) == capability {
-			return true
-		}
-	}
-	return false
+	return rawjson.ObjectOf(i.Capabilities).Get(capability) != nil
 }
 
 // Server returns what the server said of itself when the session began. It is not to be changed.
@@ -209,12 +204,7 @@ func (o *CallOptions) wants(params json.RawMessage) bool {
 		return o.Log != nil
 	}
 	var level string
-	for m := rawjson.MembersOf(params); m.Next(); {
-		if string(m.Name) == "level" {
-			_ = json.Unmarshal(m.Value, &level)
-			break
-		}
-	}
+	_ = json.Unmarshal(rawjson.ObjectOf(params).Get("level"), &level)
 	at := slices.Index(levels, level)
 	return at < 0 || at >= slices.Index(levels, o.LogLevel)
 }
