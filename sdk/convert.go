@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -35,10 +36,7 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 
 // toolFromWire reads a tool that toolToWire wrote.
 func toolFromWire(t *pluginv1.Tool) Tool {
-	h := t.GetHints()
-	if h == nil {
-		h = &pluginv1.Hints{}
-	}
+	h := cmp.Or(t.GetHints(), &pluginv1.Hints{})
 	return Tool{
 		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
 		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
@@ -87,9 +85,7 @@ func orNil(raw []byte) json.RawMessage {
 }
 
 func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
-	if p == nil {
-		p = &Preview{}
-	}
+	p = cmp.Or(p, &Preview{})
 	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: textutil.Clean(p.Effect),
 		Reason: textutil.Clean(p.Reason), Error: errorToWire(e), Structured: p.Structured, UnlessAllowed: p.UnlessAllowed}
 }

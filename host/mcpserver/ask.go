@@ -313,9 +313,9 @@ type seal struct {
 }
 
 func newSeal(key []byte, identity string) *seal {
-	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write([]byte("toolhost mcp\x00" + identity))
-	return &seal{identity: identity, key: mac.Sum(nil), used: map[string]time.Time{}}
+	s := &seal{identity: identity, key: key, used: map[string]time.Time{}}
+	s.key = s.mac("toolhost mcp", identity)
+	return s
 }
 
 func (s *seal) mac(kind, text string) []byte {

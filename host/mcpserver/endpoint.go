@@ -239,10 +239,12 @@ const (
 
 // listTools returns a page of the list.
 func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error) {
-	after, err := cursor(text(r.params.Get("cursor")))
+	encoded := text(r.params.Get("cursor"))
+	name, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, err
+		return nil, badParams("the cursor %.100q is not one of this server", encoded)
 	}
+	after := string(name)
 	served, complete := e.catalog.show(ctx)
 	begin, _ := slices.BinarySearchFunc(served.listed, after+"\x00", func(d *definition, name string) int {
 		return strings.Compare(d.name, name)
@@ -283,11 +285,3 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 
 // listTTL is how long clients may keep the list, in milliseconds; they are notified of changes before.
 const listTTL = 60_000
-
-func cursor(encoded string) (after string, err error) {
-	name, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil {
-		return "", badParams("the cursor %.100q is not one of this server", encoded)
-	}
-	return string(name), nil
-}

@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -103,12 +104,7 @@ type value struct {
 	depth int
 }
 
-func (v value) place() string {
-	if v.path == "" {
-		return "the top"
-	}
-	return v.path
-}
+func (v value) place() string { return cmp.Or(v.path, "the top") }
 
 func (v value) wrongType(want string) error {
 	return fmt.Errorf("%s must be %s, not %.60q", v.place(), want, string(v.raw))

@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -52,9 +53,7 @@ func (c *partialCall) add(id, name, text string) {
 		return
 	}
 	c.changed = true
-	if c.id == "" {
-		c.id = id
-	}
+	c.id = cmp.Or(c.id, id)
 	c.name.add(name)
 	c.text.add(text)
 	c.checkSize()

@@ -60,10 +60,7 @@ func (k kind) holds(v any) bool {
 }
 
 func isInteger(n json.Number) bool {
-	if !strings.ContainsAny(n.String(), ".eE") {
-		return true
-	}
-	return rational(n).IsInt()
+	return !strings.ContainsAny(n.String(), ".eE") || rational(n).IsInt()
 }
 
 // rational is the exact value of a number that decode let pass, so it is cheap.

@@ -36,7 +36,13 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 		return ended(ctx, fmt.Sprintf("waiting for %s", shownURL(u)))
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return dnsError(u, dns)
+		if dns.IsNotFound {
+			return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("there is no host %s", u.Hostname()),
+				Suggestion: "Check the spelling of the host."}
+		}
+		return &sdk.Error{Name: "HostNotFound",
+			Message:   fmt.Sprintf("the name of the host %s could not be looked up: %s", u.Hostname(), clip(dns.Err, 200)),
+			Retryable: true, Suggestion: "Try again. If it keeps failing, DNS does not work on this machine."}
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	switch {
@@ -54,16 +60,6 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 		Message:    fmt.Sprintf("%s did not send a valid HTTP response: %s", u.Host, clip(err.Error(), 300)),
 		Retryable:  errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET),
 		Suggestion: "Check that the port is that of a web server and the scheme is right; else use another source."}
-}
-
-func dnsError(u *url.URL, err *net.DNSError) error {
-	if err.IsNotFound {
-		return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("there is no host %s", u.Hostname()),
-			Suggestion: "Check the spelling of the host."}
-	}
-	return &sdk.Error{Name: "HostNotFound",
-		Message:   fmt.Sprintf("the name of the host %s could not be looked up: %s", u.Hostname(), clip(err.Err, 200)),
-		Retryable: true, Suggestion: "Try again. If it keeps failing, DNS does not work on this machine."}
 }
 
 func tlsError(err error) bool {

@@ -15,10 +15,8 @@ import (
 func AutoExecuted(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
-	if executedFiles()[base] || name == "config.hcl" || strings.HasPrefix(base, "toolhost-plugin-") {
-		return true
-	}
-	return inOneOf(executedFolders, name) || within(executedPlaces, name)
+	return executedFiles()[base] || name == "config.hcl" || strings.HasPrefix(base, "toolhost-plugin-") ||
+		inOneOf(executedFolders, name) || within(executedPlaces, name)
 }
 
 // EntryPoint reports whether a file is an entry point of builds, tests, CI or agents, which run or follow it as soon as
