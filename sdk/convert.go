@@ -34,7 +34,6 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 	}
 }
 
-// toolFromWire reads a tool that toolToWire wrote.
 func toolFromWire(t *pluginv1.Tool) Tool {
 	h := cmp.Or(t.GetHints(), &pluginv1.Hints{})
 	return Tool{

@@ -7,7 +7,6 @@ import (
 	"net"
 )
 
-// listenAt listens on a Unix socket.
 func listenAt(path string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 }

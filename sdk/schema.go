@@ -147,7 +147,6 @@ func (i *inferrer) schemaOf(t reflect.Type) *schema {
 	return s
 }
 
-// compound returns the schema of a type that contains others.
 func (i *inferrer) compound(t reflect.Type) *schema {
 	switch {
 	case t.Implements(choosesType):
@@ -170,7 +169,6 @@ func (i *inferrer) compound(t reflect.Type) *schema {
 		map[direction]string{ofInput: "InputSchema", ofOutput: "OutputSchema"}[i.of])
 }
 
-// element returns the schema of the elements of a list or map.
 func (i *inferrer) element(t reflect.Type, step string) *schema {
 	i.path = append(i.path, step)
 	s := i.schemaOf(t)
@@ -264,7 +262,6 @@ func scalar(t reflect.Type) *schema {
 	return nil
 }
 
-// structOf returns the schema of a struct.
 func (i *inferrer) structOf(t reflect.Type) *schema {
 	fields := i.visible(i.fields(nil, t, field{}, nil))
 	properties, required := &schema{make([]keyword, 0, len(fields))}, make([]string, 0, len(fields))
@@ -291,7 +288,6 @@ func (i *inferrer) structOf(t reflect.Type) *schema {
 	return s
 }
 
-// property returns the schema of a field.
 func (i *inferrer) property(f field) *schema {
 	s := i.tagged(i.schemaOf(f.Type), f.StructField)
 	if i.of == ofOutput && canBeNil(f.Type) && !f.omitted() {

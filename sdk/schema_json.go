@@ -19,7 +19,6 @@ type keyword struct {
 	list []*schema
 }
 
-// typed returns the schema of a JSON type.
 func typed(name string) *schema {
 	return &schema{[]keyword{{name: "type", json: quote(name)}}}
 }

@@ -168,7 +168,6 @@ func plainText(_ reflect.Type, text string) (string, error) {
 	return quote(text), nil
 }
 
-// countOf returns a whole number.
 func countOf(_ reflect.Type, text string) (string, error) {
 	if n, err := strconv.Atoi(text); err != nil || n < 0 || strconv.Itoa(n) != text {
 		return "", fmt.Errorf("%q is not a whole number of at least 0", text)
@@ -286,7 +285,6 @@ func literalOf(t reflect.Type, text string) (string, error) {
 	return "", fmt.Errorf("%q is not %v", text, t)
 }
 
-// quote returns a JSON string.
 func quote(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

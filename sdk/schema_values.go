@@ -57,7 +57,6 @@ func (i *inferrer) checkValues() {
 	}
 }
 
-// decoded decodes JSON that this package wrote.
 func decoded(text string) (out any) {
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		panic(fmt.Sprintf("sdk: the JSON %s: %v", text, err))
@@ -103,7 +102,6 @@ func (c *valueChecker) problem(s map[string]any, v any) string {
 	return ""
 }
 
-// listed returns JSON values in one line.
 func listed(v any) string {
 	list, several := v.([]any)
 	if !several {

@@ -79,7 +79,6 @@ func newSuspension(s *server, r *pluginv1.CallRequest, ctx context.Context, to *
 	return out
 }
 
-// end ends the leg with a result.
 func (l *leg) end(r *pluginv1.Result) error {
 	l.err = l.out.Result(r)
 	if l.done != nil {
@@ -382,7 +381,6 @@ func (c *handlerContext) watch() {
 	})
 }
 
-// end ends the context.
 func (c *handlerContext) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -225,7 +225,6 @@ func approvalAnswer(raw json.RawMessage, r *host.ApprovalRequest) host.Answer {
 	return host.Always(host.ScopePrefix)
 }
 
-// risks words the hints of a tool.
 func risks(h sdk.Hints) string {
 	var out []string
 	for _, risk := range []struct {

@@ -256,7 +256,6 @@ func exactAnswer(result json.RawMessage) json.RawMessage {
 		`"roots":[],"_meta":{"` + answerKey + `":` + string(sdk.Encode(string(result))) + `}}`)
 }
 
-// capabilities are those that the client declares.
 func (r *request) capabilities() json.RawMessage {
 	if r.isModern() {
 		return r.meta.Get(mcp.MetaKeyClientCapabilities)

@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// callTool makes one call through the host.
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
 	name, args := text(r.params.Get("name")), r.params.Get("arguments")
 	d, err := e.find(ctx, name)

@@ -77,7 +77,6 @@ func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawM
 	return out.JSON()
 }
 
-// areIcons reports whether all icons of a tool are what MCP says.
 func areIcons(raw json.RawMessage) bool {
 	list, _, err := rawjson.Elements(raw, math.MaxInt)
 	return err == nil && !slices.ContainsFunc(list, func(icon json.RawMessage) bool {

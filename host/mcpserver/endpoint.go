@@ -237,7 +237,6 @@ const (
 	pageBytes = 4 << 20
 )
 
-// listTools returns a page of the list.
 func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error) {
 	encoded := text(r.params.Get("cursor"))
 	name, err := base64.RawURLEncoding.DecodeString(encoded)

@@ -68,7 +68,6 @@ func (s *eventStore) identity() *identityEvents {
 	return e
 }
 
-// drop forgets an identity.
 func (s *eventStore) drop(e *identityEvents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +201,6 @@ func (e *identityEvents) SessionClosed(_ context.Context, session string) error 
 	return nil
 }
 
-// forgetEvents forgets the events of streams.
 func (e *identityEvents) forgetEvents(which func(*storedStream) bool) {
 	e.inOrder = slices.DeleteFunc(e.inOrder, func(event storedEvent) bool {
 		if !which(event.stream) {

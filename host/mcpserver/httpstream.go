@@ -116,7 +116,6 @@ func newStreamWriter(w http.ResponseWriter, limit time.Duration) *streamWriter {
 	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: limit, header: http.Header{}}
 }
 
-// finish is called when the request has been served.
 func (w *streamWriter) finish() {
 	w.streams.mu.Lock()
 	if w.known && w.streams.all[w.key] == w {
@@ -325,7 +324,6 @@ func (o *openStreams) number(w *streamWriter) (number string, forget func()) {
 	}
 }
 
-// serving notes that a request is being served.
 func (o *openStreams) serving(r *mcp.RequestExtra) {
 	if r == nil || len(r.Header[responseHeader]) != 1 {
 		return

@@ -168,7 +168,6 @@ func (c *catalog) close() {
 	c.background.Wait()
 }
 
-// now returns what is known.
 func (c *catalog) now() *servedTools {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,7 +285,6 @@ func collision(name string, tools []*host.Tool) error {
 		"or serve full names", strings.Join(names, " and "), name)
 }
 
-// report logs a problem once.
 func (c *catalog) report(err error) {
 	text := err.Error()
 	if c.logged[text] || errors.Is(err, context.Canceled) {

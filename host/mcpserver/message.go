@@ -19,7 +19,6 @@ import (
 // withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
 
-// idOf is the id of a message.
 func idOf(message json.RawMessage) json.RawMessage {
 	for m := rawjson.MembersOf(message); m.Next(); {
 		if string(m.Name) == "id" {

@@ -65,7 +65,6 @@ func (n *notifier) add(e sdk.Event) {
 	}
 }
 
-// send sends what waits.
 func (n *notifier) send() {
 	for {
 		n.mu.Lock()

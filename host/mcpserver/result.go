@@ -32,7 +32,6 @@ const errorKey = "toolhost/error"
 // all that there is to say.
 const upstreamError = "MCPToolError"
 
-// callResult writes the result of a call of a tool.
 func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *result {
 	extra := rawjson.ObjectOf(out.Extra)
 	to := &result{}
@@ -163,7 +162,6 @@ func contentJSON(parts []sdk.Content) json.RawMessage {
 	return rawjson.Array(out)
 }
 
-// errorText returns the text of a failure for models.
 func errorText(e *sdk.Error) string {
 	text := strings.TrimRight(string(e.Code)+" "+e.Name, " ") + ": " + e.Message
 	if e.Suggestion != "" {
@@ -374,7 +372,6 @@ func areAnnotations(raw json.RawMessage) bool {
 		in.Priority <= 1 && !slices.ContainsFunc(in.Audience, func(a string) bool { return a != "user" && a != "assistant" })
 }
 
-// linkText says what a link does.
 func linkText(p sdk.Content) string {
 	out := fmt.Sprintf("[resource %s: %s", p.Name, p.URI)
 	if p.MIMEType != "" {

@@ -243,7 +243,6 @@ func (e *endpoint) open() {
 	mu.Unlock()
 }
 
-// close ends its sessions and its host.
 func (e *endpoint) close() error {
 	e.end()
 	<-e.opened

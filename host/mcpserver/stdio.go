@@ -104,7 +104,6 @@ func (b *messageBatch) add(answer json.RawMessage, canceled bool) (json.RawMessa
 
 func (*stdioConnection) SessionID() string { return "" }
 
-// read reads messages until the end of the stream.
 func (c *stdioConnection) read(in io.Reader) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for first := true; ; first = false {
@@ -142,7 +141,6 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// accept hands on a message, or those of a batch.
 func (c *stdioConnection) accept(line []byte) {
 	line = bytes.TrimSpace(line)
 	if err := rawjson.Check(line); err != nil { // the SDK ignores what follows the first value
@@ -224,7 +222,6 @@ func (c *stdioConnection) cancel(params json.RawMessage) {
 	}
 }
 
-// refuse answers what cannot be used.
 func (c *stdioConnection) refuse(id json.RawMessage, code int, why string) {
 	_ = c.writeLine(failure(id, code, why)) // a stream that is broken is noticed by the next answer
 }

@@ -49,7 +49,6 @@ func anthropicCalls(v value) ([]host.Call, error) {
 	return nil, o.requireKind("content")
 }
 
-// anthropicContent reads the content of a message.
 func anthropicContent(message object) ([]host.Call, error) {
 	content := message.member("content")
 	if _, err := content.text(); err == nil {

@@ -148,7 +148,6 @@ func (v value) text() (string, error) {
 	return text, nil
 }
 
-// each reads the calls of every item of an array.
 func (v value) each(read func(value) ([]host.Call, error)) (calls []host.Call, err error) {
 	items, err := v.items()
 	if err != nil {
@@ -196,7 +195,6 @@ func (o object) member(names ...string) value {
 
 func (o object) has(name string) bool { return !o.member(name).isMissing() }
 
-// is reports whether the member is this string.
 func (o object) is(name, want string) bool {
 	got, err := o.member(name).text()
 	return err == nil && got == want
@@ -223,7 +221,6 @@ func (o object) requireKind(member string) error {
 	return fmt.Errorf("%s has neither \"type\" nor %q, so it is neither a call nor a message", o.place(), member)
 }
 
-// newCall makes a call. Id and arguments may be missing.
 func newCall(id, name, args value) ([]host.Call, error) {
 	var c host.Call
 	var err error

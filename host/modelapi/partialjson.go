@@ -76,7 +76,6 @@ func (s *scanner) partial(text []byte) PartialJSON {
 	return PartialJSON{text: text[:s.cut:s.cut], tail: s.closing}
 }
 
-// scan reads the bytes of text that it has not read yet.
 func (s *scanner) scan(text []byte) {
 	for ; s.read < len(text) && s.state != invalid; s.read++ {
 		b := text[s.read]

@@ -75,7 +75,6 @@ func when(holds bool, value any) any {
 	return nil
 }
 
-// visibleContent returns the content for the model.
 func visibleContent(r *host.Result) []sdk.Content {
 	if r.Error != nil {
 		return []sdk.Content{sdk.TextContent(r.Text())}
@@ -83,7 +82,6 @@ func visibleContent(r *host.Result) []sdk.Content {
 	return r.Readable()
 }
 
-// resultText is the content for the model as one text.
 func resultText(r *host.Result) string { return textOf(visibleContent(r)) }
 
 // Media types that vendors accept in results.

@@ -99,7 +99,6 @@ func textResults(results []*host.Result) (any, error) {
 	return strings.Join(out, "\n"), nil
 }
 
-// addText reads the next piece of the text.
 func (a *Assembler) addText(chunk []byte) error {
 	a.closeBlocks(a.text.add(chunk))
 	return nil

@@ -237,7 +237,6 @@ func (b *textBlock) form() string {
 	return `one JSON object with "name" and "arguments"`
 }
 
-// call returns what the body holds.
 func (b *textBlock) call() (name string, args json.RawMessage) {
 	if name, args, rest, ok := readXMLCall(b.body); ok && len(bytes.TrimSpace(rest)) == 0 {
 		b.name, b.arguments, b.listed = name, args, true
@@ -263,7 +262,6 @@ func (b *textBlock) soFar() (name string, args []byte) {
 	return b.name, b.body[b.begin:]
 }
 
-// add adds a piece of a line.
 func (b *textBlock) add(piece []byte) {
 	if room := maxMessage - len(b.body); len(piece) > room {
 		b.tooLong, piece = true, piece[:room]

@@ -153,7 +153,6 @@ func (r *Redactor) argument(option string, part []byte) []byte {
 	return r.token(part)
 }
 
-// token redacts one token.
 func (r *Redactor) token(part []byte) []byte {
 	plain := string(part)
 	if part[0] != '"' {

@@ -19,7 +19,6 @@ type pattern struct {
 	starts     string                // the words with which a match begins, or "" for any
 }
 
-// find adds what the pattern finds.
 func (p pattern) find(found []span, text string) []span {
 	if p.scope == nil {
 		return p.findIn(found, text, 0)

@@ -47,7 +47,6 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// spellings are the ways to write a secret.
 func spellings(secret string) []string {
 	inJSON, _ := json.Marshal(secret) // a string can always be written
 	inHex := hex.EncodeToString([]byte(secret))

@@ -76,7 +76,6 @@ func (c *checker) put(f finding) {
 	}
 }
 
-// check applies one schema to one value.
 func (c *checker) check(n *node, v any, at *location) {
 	if c.work -= n.weight + size(v)/200; c.work < 0 {
 		return

@@ -60,7 +60,6 @@ func (c *cursor) literal(word string) bool {
 	return true
 }
 
-// text scans the string whose opening quote is at the cursor.
 func (c *cursor) text() (text, bool) {
 	c.pos++
 	t := text{start: c.pos}
@@ -155,7 +154,6 @@ func (c *cursor) unicodeEscape() bool {
 	return c.fail("half a surrogate pair in a string")
 }
 
-// hex4 reads \uXXXX at the cursor.
 func (c *cursor) hex4() (rune, bool) {
 	if c.pos+6 > len(c.data) {
 		return 0, false
@@ -175,7 +173,6 @@ func (c *cursor) hex4() (rune, bool) {
 	return r, true
 }
 
-// number scans the number at the cursor.
 func (c *cursor) number() (numeral, bool) {
 	n := numeral{start: c.pos, whole: true}
 	if c.at('-') {
@@ -272,7 +269,6 @@ func (e *decodeError) inside(name string, index int) *decodeError {
 	return e
 }
 
-// place is where the fault lies.
 func (e *decodeError) place() *location {
 	var at *location
 	for i := len(e.steps) - 1; i >= 0; i-- {

@@ -162,7 +162,6 @@ func (r *reader) link(root *node) (shared []*node, err error) {
 	return shared, r.noLoops(root)
 }
 
-// target is the schema that n refers to.
 func (r *reader) target(n *node) (*node, error) {
 	for _, base := range r.embedded {
 		if n.at == base || strings.HasPrefix(n.at, base+"/") {
@@ -244,7 +243,6 @@ func (r *reader) spread(n *node, onPath map[*node]bool) (err error) {
 	return nil
 }
 
-// measure sets what applying each schema costs.
 func (r *reader) measure() {
 	names, costs := map[*node]int{}, map[*node]int{}
 	for _, n := range r.index {

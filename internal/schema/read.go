@@ -24,7 +24,6 @@ type reader struct {
 	unchecked []string         // see Schema.Unchecked
 }
 
-// fault is an error at a JSON pointer of the schema.
 func fault(at, format string, args ...any) error {
 	return fmt.Errorf("#%s: %s", at, fmt.Sprintf(format, args...))
 }
@@ -571,7 +570,6 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 	return nil
 }
 
-// format reads a foreign schema's format.
 func (r *reader) format(n *node, v any) {
 	if name, ok := v.(string); ok && r.formats {
 		n.format = formats()[name]

@@ -116,7 +116,6 @@ func (p *location) String() string {
 	return b.String()
 }
 
-// pointer is the place as a JSON pointer.
 func (p *location) pointer() string {
 	var b strings.Builder
 	for _, s := range p.steps() {

@@ -208,7 +208,6 @@ func (f *Frames) drain(out []byte, n int) {
 
 func (f *Frames) waiting() bool { return len(f.unsent)+len(f.bulk) > 0 }
 
-// take returns what is written next.
 func (f *Frames) take() []byte {
 	queue := &f.unsent
 	if len(f.unsent) == 0 {

@@ -51,7 +51,6 @@ type meter struct {
 	untakenBytes  int
 }
 
-// newMeter makes a meter with limits multiplied by times.
 func newMeter(wider float64) meter {
 	return meter{
 		count: bucket{rate: wider * eventRate, size: wider * eventBurst},

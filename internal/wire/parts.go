@@ -349,7 +349,6 @@ func (in *Receiver) beginLarge(c *pluginv1.Content, size int64, had int) error {
 	return nil
 }
 
-// write takes the next bytes of a large part.
 func (in *Receiver) write(b []byte) {
 	in.sink.Write(b)
 	if in.missing -= len(b); in.missing == 0 {

@@ -50,7 +50,6 @@ func (c *catalog) note(format string, a ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, a...))
 }
 
-// notices are for the operator.
 func (c *catalog) notices() (out []string) {
 	if c.items > maxItems {
 		out = append(out, fmt.Sprintf("only the first %d items are read; the rest is left out", maxItems))
@@ -187,7 +186,6 @@ func (c *catalog) finish() {
 	}
 }
 
-// tool makes the definition.
 func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *settings) (sdk.Tool, error) {
 	schema, err := inputSchema(fields)
 	switch {

@@ -129,7 +129,6 @@ func (f *discoveryState) again(w *watch) {
 	}
 }
 
-// ownTools returns the tools of the configuration.
 func (s *settings) ownTools() *catalog {
 	found := &catalog{}
 	for _, t := range s.tools {

@@ -81,7 +81,6 @@ func (s *settings) readTool(i int, raw json.RawMessage) error {
 	return nil
 }
 
-// unread words why a block could not be read.
 func unread(err error) string {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%s cannot be a %s", e.Field, e.Value)
@@ -99,7 +98,6 @@ func unread(err error) string {
 	return fmt.Sprintf("there is no setting %s; there are: %s", field, strings.Join(all, ", "))
 }
 
-// bind makes the tool of the block.
 func (b *toolBlock) bind(name string, s *settings) (t sdk.BoundTool, err error) {
 	if fit := toolNames.Fit(name); fit != name {
 		return t, fmt.Errorf("the name must be of small letters, digits, - and _, at most %d; %q would do", toolNames.Max,

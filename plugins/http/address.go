@@ -410,7 +410,6 @@ func joined(scheme, host string, port uint16) string {
 	return host
 }
 
-// hostAndPort are those of a URL that parseURL gave.
 func hostAndPort(u *url.URL) (string, uint16) {
 	port, _ := portNumber(u) // parseURL has seen it
 	return u.Hostname(), port

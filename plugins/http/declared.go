@@ -190,7 +190,6 @@ func setDefault(h http.Header, name, value string) {
 	}
 }
 
-// tool is the definition that models see.
 func (d *declared) tool() sdk.Tool {
 	return sdk.Tool{Name: d.block.Labels[0], Title: d.block.Title, Description: d.block.Description,
 		InputSchema: d.block.Schema, Category: "web",
@@ -252,7 +251,6 @@ func (d *declared) failed(err error) error {
 	return &out
 }
 
-// refusal is for a status that is no success.
 func (d *declared) refusal(ctx context.Context, a *response, r *http.Response) error {
 	e := &sdk.Error{Name: "HTTPStatus",
 		Message:    fmt.Sprintf("Failed to call tool at %s: it answered %s", d.where(), a.statusLine()),

@@ -27,7 +27,6 @@ func limited(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, limit, slowTransferError{limit})
 }
 
-// failure words why there is no answer.
 func failure(ctx context.Context, u *url.URL, err error) error {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return refused(r)

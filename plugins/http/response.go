@@ -90,7 +90,6 @@ func (a *response) read(ctx context.Context, body io.Reader, limit int) error {
 		Retryable: true, Suggestion: "Try again."}
 }
 
-// statusLine is "404 Not Found".
 func (a *response) statusLine() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 }
@@ -193,7 +192,6 @@ var textual = []string{"application/json", "application/xml", "application/javas
 	"application/x-www-form-urlencoded", "application/pgp-signature", "application/x-pem-file",
 	"application/x-httpd-php", "application/rtf", "application/xhtml+xml", "message/rfc822"}
 
-// kindOfMediaType is the kind that the type says.
 func kindOfMediaType(mediaType string) kind {
 	switch {
 	case slices.Contains(images, mediaType):

@@ -158,7 +158,6 @@ func (a *response) heading(out report, converted bool) string {
 	return text + a.redirectNote() + "]"
 }
 
-// redirectNote reports redirects.
 func (a *response) redirectNote() string {
 	if len(a.hops) == 0 {
 		return ""
@@ -170,7 +169,6 @@ func (a *response) redirectNote() string {
 	return "; redirected from " + strings.Join(from, ", then ")
 }
 
-// notes say what is left out, and how to get it.
 func (a *response) notes(out report, v pageOptions) string {
 	var lines []string
 	if out.Start > 0 || out.End < out.TextBytes {

@@ -186,7 +186,6 @@ func wake(c chan<- struct{}) {
 	}
 }
 
-// setCatalog offers what the server listed.
 func (b *bridge) setCatalog(c *catalog) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

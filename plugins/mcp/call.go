@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// handler makes the calls of a tool.
 func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 		arguments := r.Arguments // byte for byte: what was checked and approved is what the server gets
@@ -206,7 +205,6 @@ var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelI
 
 func (q *toolRequest) log(m client.LogMessage) { q.emit(logEvent(m)) }
 
-// emit passes on an event of the server.
 func (q *toolRequest) emit(e sdk.Event) {
 	q.active()
 	q.events.Lock()
@@ -247,7 +245,6 @@ func (q *toolRequest) finish(raw json.RawMessage, err error) (*sdk.Result, error
 	return reply.result, nil
 }
 
-// reply reads what the server answered.
 func (q *toolRequest) reply(raw json.RawMessage) (reply, error) {
 	read := q.read
 	if read == nil {
@@ -293,7 +290,6 @@ type taskState struct {
 	Interval float64 `json:"pollInterval"` // milliseconds
 }
 
-// callTask makes a call as a task, and waits for its result.
 func (q *toolRequest) callTask(ctx context.Context, o *client.CallOptions) (json.RawMessage, error) {
 	params := slices.Concat(q.params, rawjson.Object{{Name: "task", Value: taskTime}})
 	raw, err := q.session.Call(ctx, q.method, params.JSON(), o)

@@ -31,7 +31,6 @@ type catalog struct {
 	ttl time.Duration // how long the list stays valid, as the server says; 0 if it does not
 }
 
-// leave notes what is left out.
 func (c *catalog) leave(format string, a ...any) { c.left = append(c.left, fmt.Sprintf(format, a...)) }
 
 // note notes what is offered in another way.
@@ -81,7 +80,6 @@ func readCatalog(list []json.RawMessage, choice selection, own []string) *catalo
 	return c
 }
 
-// called names an item that is left out, for a notice.
 func (c *catalog) called(i int, item json.RawMessage) string {
 	if name, ok := text(memberOf(item, "name")); ok && name != "" {
 		return "the tool " + quoted(name)
@@ -89,7 +87,6 @@ func (c *catalog) called(i int, item json.RawMessage) string {
 	return fmt.Sprintf("tool %d of the list", i+1)
 }
 
-// quoted is a name of a server's for notices.
 func quoted(name string) string {
 	return fmt.Sprintf("%q", textutil.CutRunes(name, 60, "…"))
 }

@@ -165,7 +165,6 @@ func (s *settings) readURL(c *config) error {
 	return err
 }
 
-// oauthServer returns the server that tokens are for.
 func (s *settings) oauthServer(c *config) oauth.Server {
 	out := oauth.Server{Name: sdk.Instance(), URL: s.url.String(), ProxyFromEnvironment: true}
 	if c.OAuth != nil {
@@ -220,7 +219,6 @@ func duration(key, written string, fallback time.Duration) (time.Duration, error
 	return d, nil
 }
 
-// invalidConfig is an error about one setting.
 func invalidConfig(key, format string, a ...any) error {
 	return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf(format, a...),
 		Details: sdk.Details(map[string]any{"path": key})}

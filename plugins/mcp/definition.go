@@ -102,7 +102,6 @@ func (d *definition) readAnnotations(raw json.RawMessage) json.RawMessage {
 	return rest.JSON()
 }
 
-// readTitle sets the title, unless there is none.
 func (d *definition) readTitle(raw json.RawMessage) {
 	title, _ := text(raw)
 	if title, _ = textutil.Visible(title, '\uFFFD'); strings.TrimSpace(title) != "" {
@@ -221,7 +220,6 @@ func oneOrMore(value json.RawMessage) []json.RawMessage {
 // maxNesting is how many objects and arrays a part of a definition may have in each other. Hosts check schemas of 32.
 const maxNesting = 60
 
-// deep reports JSON that is nested deeper than maxNesting.
 func deep(raw json.RawMessage) bool {
 	open, inText := 0, false
 	for i := 0; i < len(raw) && open <= maxNesting; i++ {

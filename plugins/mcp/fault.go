@@ -120,7 +120,6 @@ func exitDetails(err error, details map[string]any) bool {
 	return true
 }
 
-// refusal is the result of a JSON-RPC error.
 func (q *toolRequest) refusal(e *client.RPCError) (*sdk.Result, error) {
 	if asks, ids := q.urlQuestions(e); asks != nil {
 		return q.askToVisit(asks, ids)

@@ -205,7 +205,6 @@ func (u *upstream) awaitOwner(ctx context.Context) (*serverCall, doubt) {
 	}
 }
 
-// answer answers a question of the server.
 func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
 	*client.RPCError) {
 	var owner *serverCall

@@ -92,7 +92,6 @@ type passedState struct {
 
 func (s passedState) String() string { return serverState + string(sdk.Encode(s)) }
 
-// resume continues a call that had questions.
 func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	state := q.request.RequestState
 	if id, ok := strings.CutPrefix(state, callState); ok {

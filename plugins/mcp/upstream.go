@@ -308,7 +308,6 @@ func (u *upstream) primary() bool { return u.workdir == u.bridge.workdir }
 // it; silence means that it is slow, not that it is old.
 const discoverHTTP = 10 * time.Second
 
-// dial connects and lists.
 func (u *upstream) dial(ctx context.Context, a *attempt) (*client.Session, *catalog, error) {
 	var discover time.Duration
 	if u.bridge.url != nil {

@@ -349,7 +349,6 @@ func isUTF16(units []byte, order binary.ByteOrder) bool {
 	})
 }
 
-// mostlyUTF8 reports UTF-8 with damages.
 func mostlyUTF8(text []byte) bool {
 	sound, broken := textutil.CountUTF8(text)
 	return sound > broken

@@ -78,7 +78,6 @@ func (v *fileView) parts() (parts []sdk.Content) {
 	return parts
 }
 
-// file reads one file.
 func (r *readCall) file(ctx context.Context, path string) (*fileView, error) {
 	p, f, err := r.open(path)
 	if err != nil {

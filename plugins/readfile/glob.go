@@ -222,7 +222,6 @@ func (f *globResults) result(pattern, hint string, left walk.LeftOut) *sdk.Resul
 	return result
 }
 
-// cutNote says that there are more, and how to get at them.
 func (f *globResults) cutNote() string {
 	if len(f.files) == f.total {
 		return ""

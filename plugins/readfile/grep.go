@@ -161,7 +161,6 @@ func (in *grepInput) check() error {
 	return nil
 }
 
-// badExpression says what is wrong with a pattern, and where.
 func badExpression(pattern string, err error) error {
 	e, _ := errors.AsType[*scan.PatternError](err)
 	out := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
@@ -229,7 +228,6 @@ func (g *grepCall) searchOne(ctx context.Context, p *workspace.Place) error {
 	return nil
 }
 
-// searchAll searches the files below a directory.
 func (g *grepCall) searchAll(ctx context.Context, w *workspace.Root, p *workspace.Place, filter walk.Filter) error {
 	top, err := walk.Enter(w, p, filter)
 	if err != nil {
@@ -418,7 +416,6 @@ func (g *grepCall) excludeNote() string {
 	return "exclude is a single pattern" + otherDialect(g.in.Exclude)
 }
 
-// skippedNote counts the files that were not searched, by why.
 func (g *grepCall) skippedNote() string {
 	var parts []string
 	part := func(n int, one, many string) {

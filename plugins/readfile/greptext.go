@@ -271,7 +271,6 @@ func (m *fileMatches) put(from, end, around int, match bool) {
 	m.size += len(text)
 }
 
-// advance counts lines up to a place.
 func (m *fileMatches) advance(to int) {
 	if to > m.at {
 		m.number += bytes.Count(m.data[m.at:to], []byte("\n"))
@@ -287,7 +286,6 @@ func (m *fileMatches) linesBefore(to, n int) int {
 	return to
 }
 
-// leave drops what is before keep.
 func (m *fileMatches) leave(keep int) {
 	m.advance(keep)
 	m.at, m.shown = m.at-keep, max(m.shown, keep)-keep

@@ -99,7 +99,6 @@ func (l *listing) result(path string) *sdk.Result {
 	return result
 }
 
-// line is the entry for the model.
 func (e entry) line() string {
 	switch name := printable(e.Path); e.Type {
 	case "dir":

@@ -75,7 +75,6 @@ func (r *readCall) cells(n *notebook, p *workspace.Place, etag string) (*fileVie
 	return v, nil
 }
 
-// reason words an error of the JSON package for people.
 func reason(err error) string {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("its JSON is broken near byte %d: %v", e.Offset, e)
@@ -336,7 +335,6 @@ func eachElement(dec *json.Decoder, wrong error, do func() error) error {
 	return err
 }
 
-// skip passes over a value.
 func skip(dec *json.Decoder) error {
 	var value json.RawMessage
 	return dec.Decode(&value)

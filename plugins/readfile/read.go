@@ -92,7 +92,6 @@ func (c *config) newReadCall(in readInput) (*readCall, error) {
 	return call, err
 }
 
-// window makes the range to read of the arguments.
 func (in readInput) window() (window, error) {
 	first := max(in.StartLine, 1)
 	switch {

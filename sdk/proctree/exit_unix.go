@@ -50,7 +50,6 @@ func execError(p program, errno syscall.Errno) *StartError {
 	return &StartError{p.name, reason, errno}
 }
 
-// interpreter returns the interpreter in the #! line of a script.
 func interpreter(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

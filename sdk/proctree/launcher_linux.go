@@ -58,7 +58,6 @@ func openLauncher(path, sum string) *os.File {
 	return f
 }
 
-// startLauncher starts a launcher with these files.
 func startLauncher(files []*os.File, sys *syscall.SysProcAttr) (*os.Process, error) {
 	argv, env := []string{launcher.Name}, launcherEnv()
 	var small *os.File

@@ -306,7 +306,6 @@ func (e Exit) String() string {
 	return text
 }
 
-// exitOf converts the status of wait.
 func exitOf(w syscall.WaitStatus, took time.Duration) Exit {
 	e := Exit{Code: w.ExitStatus(), Duration: took}
 	if w.Signaled() {

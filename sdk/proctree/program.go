@@ -109,7 +109,6 @@ func pathOf(env []string) (string, bool) {
 	return "", false
 }
 
-// environ is the environment of the program.
 func (c *Cmd) environ() []string {
 	if c.Env != nil {
 		return lastWins(c.Env)

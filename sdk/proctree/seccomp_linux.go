@@ -51,7 +51,6 @@ func architecture() uint32 {
 // A code is a program for the kernel. It jumps forwards only.
 type code []unix.SockFilter
 
-// filter compiles the filter of system calls of the sandbox.
 func (s *Sandbox) filter() code {
 	var p code
 	p.load(atArchitecture)

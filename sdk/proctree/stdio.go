@@ -162,7 +162,6 @@ func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
 	return explained(name, pipe, err)
 }
 
-// explained converts an error of a copy.
 func explained(name string, pipe *os.File, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == pipe.Name() {
 		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
@@ -176,7 +175,6 @@ func explained(name string, pipe *os.File, err error) error {
 	return nil
 }
 
-// copy starts the copying.
 func (s *stdio) copy() {
 	if s.feed != nil {
 		go func() {

@@ -181,7 +181,6 @@ func (t *tree) terminate() {
 	t.wake()
 }
 
-// send sends a command to the launcher.
 func (t *tree) send(command byte) {
 	_ = t.control.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = t.control.Write([]byte{command})
@@ -255,7 +254,6 @@ func (t *tree) lost() error {
 	return fmt.Errorf("%w; %w, and %w", t.fate(), ErrLost, ErrLoose)
 }
 
-// fate is how the launcher ended.
 func (t *tree) fate() *LauncherError {
 	if t.state == nil {
 		return &LauncherError{"cannot be waited for"}

@@ -97,7 +97,6 @@ func (r *Root) Away() bool { return r.away }
 // Dir is the folder as it was given.
 func (r *Root) Dir() string { return r.dir }
 
-// shown returns a path in the folder for messages.
 func (r *Root) shown(rel string) string {
 	if r.away {
 		rel = filepath.Join(r.dir, rel)

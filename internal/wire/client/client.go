@@ -47,7 +47,6 @@ func New(conn grpc.ClientConnInterface) *Client {
 // took five allocations.
 func (c *Client) EndCallsWith(life context.Context) { c.life = life }
 
-// withLife derives a context that ends with life too.
 func (c *Client) withLife(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.life, cancel)

@@ -136,7 +136,6 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 // requests are those of calls that were sent over a session: a request is large beside a small call's arguments.
 var requests = sync.Pool{New: func() any { return &pluginv1.CallRequest{} }}
 
-// newReceiver makes the receiver of a request's result.
 func newReceiver(r *sdk.Request) wire.Receiver {
 	in := wire.NewReceiver()
 	if r.MaxLarge > 0 && r.Large != nil {

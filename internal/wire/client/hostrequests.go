@@ -84,7 +84,6 @@ func (r *receiver) answer(m *pluginv1.HostRequest) error {
 	return nil
 }
 
-// run answers a request.
 func (a *hostRequests) run(ctx context.Context, c *Client, m *pluginv1.HostRequest) {
 	defer func() {
 		a.mu.Lock()
@@ -129,7 +128,6 @@ func (a *hostRequests) result(ctx context.Context, m *pluginv1.HostRequest) (out
 	return &sdk.Result{Error: e}
 }
 
-// resultToWire writes the result of a host for a plugin.
 func resultToWire(r *sdk.Result) *pluginv1.Result {
 	out := &pluginv1.Result{Structured: r.Structured, Truncated: r.Truncated, Extra: r.Extra}
 	for _, c := range r.Content {

@@ -340,7 +340,6 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 	}
 }
 
-// deliverPiece takes a piece of the result.
 func (c *sessionCall) deliverPiece(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,7 +354,6 @@ func (c *sessionCall) begin() {
 	}
 }
 
-// close makes the call ignore further messages.
 func (c *sessionCall) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -514,7 +512,6 @@ func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m 
 	}
 }
 
-// wait returns when the call was woken, or the caller has ended.
 func (c *sessionCall) wait(callerEnded <-chan struct{}) {
 	if callerEnded == nil {
 		<-c.wake

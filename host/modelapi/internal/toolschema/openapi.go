@@ -63,7 +63,6 @@ type converter struct {
 	inlined int // bytes of the texts written so far
 }
 
-// convert returns the schema in the subset.
 func (c *converter) convert(value any, at string) (*object, error) {
 	if err := c.step(c.depth); err != nil {
 		return nil, fmt.Errorf("at %.200s: %w", at, err)
@@ -203,7 +202,6 @@ func (c *converter) inline(value any, failed *error) any {
 	return out
 }
 
-// oneType returns the schema for the values of one type.
 func (c *converter) oneType(o *object, kind string, nullable bool, at string) (*object, error) {
 	out := describe(o, kind, nullable)
 	var err error
@@ -328,7 +326,6 @@ func (c *converter) union(o *object, nullable bool, at string) (*object, error) 
 	return out, nil
 }
 
-// isNull reports whether a schema permits null only.
 func isNull(value any) bool {
 	o, ok := value.(*object)
 	if !ok {

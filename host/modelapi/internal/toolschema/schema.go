@@ -145,7 +145,6 @@ func nullableToUnion(o *object) {
 	}
 }
 
-// typeNames returns the types that the type keyword lists.
 func typeNames(o *object) []string {
 	if name, ok := o.members["type"].(string); ok {
 		return []string{name}
@@ -166,7 +165,6 @@ func (s *schema) bytes() ([]byte, error) {
 	return encode(s.root)
 }
 
-// target returns the schema that a reference points at.
 func (s *schema) target(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if decoded, err := url.PathUnescape(pointer); err == nil {

@@ -34,7 +34,6 @@ func (o *object) has(name string) bool {
 	return ok
 }
 
-// set sets a member, in place or at the end.
 func (o *object) set(name string, value any) {
 	if !o.has(name) {
 		o.names = append(o.names, name)
@@ -172,7 +171,6 @@ func equal(a, b any) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// kindOf returns the JSON Schema type of a value.
 func kindOf(value any) string {
 	switch v := value.(type) {
 	case *object:

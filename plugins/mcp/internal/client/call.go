@@ -183,7 +183,6 @@ func (s *Session) push(c *call, e event) {
 
 func (e *event) size() int { return len(e.progress) + len(e.log) }
 
-// handle passes on what happened during a call.
 func (s *Session) handle(ctx context.Context, c *call, e event) {
 	o := &c.options
 	switch {
@@ -224,7 +223,6 @@ func (s *Session) notSent(ctx context.Context, c *call, err error) error {
 	return failed
 }
 
-// message builds the request of a call.
 func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	m := &Message{Method: c.method, ID: strconv.FormatInt(c.id, 10), Version: c.revision, Headers: c.options.Headers}
 	inner, err := s.params(m, params)

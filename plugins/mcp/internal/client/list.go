@@ -76,7 +76,6 @@ func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 	}
 }
 
-// add adds a page and returns the cursor of the next one.
 func (l *Listing) add(method, list string, page []byte) (next string, err error) {
 	var items []byte
 	var ttl float64
@@ -153,7 +152,6 @@ func (s *Session) pause(d time.Duration) {
 	}
 }
 
-// announce notes that a list has changed.
 func (s *Session) announce(list string) {
 	if s.changed != nil {
 		signal(s.changed[list])

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// receive reads from the connection to its end.
 func (s *Session) receive() {
 	for {
 		r, err := s.transport.Receive()
@@ -30,7 +29,6 @@ func (s *Session) receive() {
 	}
 }
 
-// fail ends the session and the calls in flight.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
 	s.err = err
@@ -42,7 +40,6 @@ func (s *Session) fail(err error) {
 	s.cancel()
 }
 
-// failRequest ends one call without an answer.
 func (s *Session) failRequest(id string, err error) {
 	if _, ok := errors.AsType[*CallError](err); !ok {
 		err = &CallError{Delivered: true, Err: err}
@@ -265,7 +262,6 @@ func (s *Session) rpcError(c *call, text []byte) error {
 	return &RPCError{Code: code, Message: e.Message, Data: e.Data}
 }
 
-// notification handles what the server tells.
 func (s *Session) notification(e *envelope, from string) {
 	var method string
 	if json.Unmarshal(e.method, &method) != nil {

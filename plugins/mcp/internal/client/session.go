@@ -131,7 +131,6 @@ func (s *Session) Close() error {
 	return err
 }
 
-// start opens a connection and reads from it.
 func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 	t, err := open(ctx)
 	if err != nil {

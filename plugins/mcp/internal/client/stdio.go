@@ -118,7 +118,6 @@ func (p *process) Send(ctx context.Context, m *Message) error {
 	return p.endError(err)
 }
 
-// blank replaces a byte by blanks.
 func blank(b []byte, c byte) {
 	for at := bytes.IndexByte(b, c); at >= 0; at = bytes.IndexByte(b, c) {
 		b[at] = ' '
@@ -145,7 +144,6 @@ var errClosed = errors.New("the session with the server is closed")
 // ended.
 const exitLimit = 500 * time.Millisecond
 
-// endError is why the connection has ended.
 func (p *process) endError(err error) error {
 	select {
 	case <-p.closing:
@@ -273,7 +271,6 @@ func (l *lineReader) line() (out line, err error) {
 	}
 }
 
-// fill reads into the buffer.
 func (l *lineReader) fill() error {
 	n, err := l.file.Read(l.buffer)
 	if n == 0 {
@@ -322,7 +319,6 @@ func (l *line) add(piece []byte, limit int) {
 
 func lastBytes(b []byte) []byte { return b[max(0, len(b)-keptEnds):] }
 
-// tooLong fails the request that a line answers.
 func (l *line) tooLong(limit int) Received {
 	var e envelope
 	_ = e.open(l.text)

@@ -88,7 +88,6 @@ func (w *writer) enqueue(line []byte) (*queued, error) {
 	return q, nil
 }
 
-// flush writes the queue until it is empty.
 func (w *writer) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

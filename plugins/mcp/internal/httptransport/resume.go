@@ -48,7 +48,6 @@ func (s *stream) resume(ctx context.Context) error {
 	return t.broken(errLost)
 }
 
-// isStream says whether an answer is an event stream.
 func isStream(a *response) bool { return a.StatusCode == http.StatusOK && mediaType(a) == contentSSE }
 
 // isPassing says whether a server, or a proxy before it, may soon answer otherwise.
@@ -56,7 +55,6 @@ func isPassing(status int) bool {
 	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
-// get connects to the stream.
 func (s *stream) get(ctx context.Context) (*response, error) {
 	h := s.t.header(contentSSE)
 	if s.lastID != "" {
@@ -88,7 +86,6 @@ func (s *stream) pause(ctx context.Context, doublings int) error {
 // a server asks on it before that is lost.
 const streamWait = 500 * time.Millisecond
 
-// openStream begins to listen.
 func (t *Transport) openStream(ctx context.Context) {
 	open := make(chan struct{})
 	if !t.start(func(ctx context.Context) { t.listen(ctx, sync.OnceFunc(func() { close(open) })) }) {

@@ -81,7 +81,6 @@ func (t *Transport) cancel(ctx context.Context, m *client.Message) error {
 	return t.sendOne(ctx, m)
 }
 
-// drop ends the stream of a request.
 func (t *Transport) drop(id string) {
 	t.mu.Lock()
 	drop := t.pending[id]
@@ -107,7 +106,6 @@ func (t *Transport) sendOne(ctx context.Context, m *client.Message) error {
 	return err
 }
 
-// outgoing is the request that carries a message.
 func (t *Transport) outgoing(m *client.Message) outgoing {
 	h := t.header(contentJSON + ", " + contentSSE)
 	h.Set("Content-Type", contentJSON)

@@ -170,7 +170,6 @@ func (l *login) run(ctx context.Context, registered bool) (again bool, err error
 	return false, nil
 }
 
-// config is that of the SDK's handler.
 func (l *login) config(registered bool) *auth.AuthorizationCodeHandlerConfig {
 	c := l.source.server.Config
 	out := &auth.AuthorizationCodeHandlerConfig{RedirectURL: l.redirect, Client: l.source.client,
@@ -295,7 +294,6 @@ func (l *login) close() {
 	<-l.served
 }
 
-// callback handles the browser's return.
 func (l *login) callback(w http.ResponseWriter, r *http.Request, path string) {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {
@@ -312,7 +310,6 @@ func (l *login) callback(w http.ResponseWriter, r *http.Request, path string) {
 	}
 }
 
-// fetch shows the person the address and waits for the browser.
 func (l *login) fetch(ctx context.Context, registered bool, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {

@@ -82,7 +82,6 @@ type Server struct {
 	ProxyFromEnvironment bool
 }
 
-// command is the command with which a person logs in.
 func (s *Server) command() string { return "toolhost mcp login " + cmp.Or(s.Name, "NAME") }
 
 // shown is the server in texts: its origin, since paths and queries may hold keys.

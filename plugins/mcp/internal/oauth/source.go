@@ -177,7 +177,6 @@ func sameToken(a, b string) bool {
 	return a == b
 }
 
-// refresh gets a new token with the refresh token.
 func (s *Source) refresh(ctx context.Context, r *record) (string, error) {
 	c := oauth2.Config{ClientID: r.ClientID, ClientSecret: r.secret(&s.server),
 		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.AuthStyle}}
@@ -322,7 +321,6 @@ func (r *record) header() string {
 	return t.Type() + " " + r.AccessToken
 }
 
-// set takes over a token.
 func (r *record) set(t *oauth2.Token) {
 	r.AccessToken, r.TokenType, r.Expiry = t.AccessToken, t.TokenType, t.Expiry
 	if t.RefreshToken != "" {
@@ -360,7 +358,6 @@ func load(path string) (*record, error) {
 	return r, nil
 }
 
-// keep replaces the file of a source.
 func (r *record) keep(s *Source) error {
 	r.Server = s.server.URL
 	text, err := json.Marshal(r) //nolint:gosec // the file is where secrets are kept

@@ -56,7 +56,6 @@ func newAutomaton(ctx context.Context, p *Pattern) *automaton {
 	return a
 }
 
-// forget empties the table.
 func (a *automaton) forget() {
 	a.table, a.kinds, a.known, a.size = make([]int32, 3*a.width, 64*a.width), make([]state, 3), map[string]int32{}, 0
 	a.set.clear()

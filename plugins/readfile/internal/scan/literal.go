@@ -255,7 +255,6 @@ func newFinder(l literal) *finder {
 	return f
 }
 
-// reset forgets the text.
 func (f *finder) reset() { f.lower, f.upper, f.next = unknown, unknown, unknown }
 
 // common are bytes in the order of how often they are in code and prose, roughly, the commonest first.
@@ -400,7 +399,6 @@ func startOf(l literal) (s start) {
 	return s
 }
 
-// cases are the bytes that a byte of a literal stands for.
 func cases(c byte, fold bool) []byte {
 	if fold && 'a' <= c && c <= 'z' {
 		return []byte{c, c - 'a' + 'A'}

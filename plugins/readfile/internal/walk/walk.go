@@ -192,7 +192,6 @@ func (r *run[T]) collect(n *node[T]) bool {
 	return true
 }
 
-// do looks into the directory, or visits the files.
 func (r *run[T]) do(n *node[T]) {
 	defer close(n.done)
 	defer func() {
@@ -215,7 +214,6 @@ func (r *run[T]) do(n *node[T]) {
 	r.look(n, in)
 }
 
-// look makes nodes of what is in a directory.
 func (r *run[T]) look(n *node[T], in *parent) {
 	entries, out, err := in.Look(r.ctx, maxNames)
 	switch {

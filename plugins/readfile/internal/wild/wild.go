@@ -280,7 +280,6 @@ func (p *parser) char() (rune, bool) {
 	return char, true
 }
 
-// token reads one token; false is an error in the pattern.
 func (p *parser) token() bool {
 	char, ok := p.char()
 	next := token{kind: exact, char: char}
