@@ -222,7 +222,6 @@ func (c *valueChecker) objectProblem(s map[string]any, v map[string]any) string 
 	properties, _ := s["properties"].(map[string]any)
 	names, _ := s["propertyNames"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		member := v[name]
 		sub, known := properties[name].(map[string]any)
 		if !known {
 			if s["additionalProperties"] == false {
@@ -230,7 +229,7 @@ func (c *valueChecker) objectProblem(s map[string]any, v map[string]any) string 
 			}
 			sub, _ = s["additionalProperties"].(map[string]any)
 		}
-		if out := cmp.Or(c.problem(names, name), c.problem(sub, member)); out != "" {
+		if out := cmp.Or(c.problem(names, name), c.problem(sub, v[name])); out != "" {
 			return fmt.Sprintf("has a member %q that %s", name, out)
 		}
 	}

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -364,16 +365,13 @@ func (c *handlerContext) follow(leg context.Context) {
 
 // watch has the context end with what it ends with, if anything waits for that. The lock is held.
 func (c *handlerContext) watch() {
-	of := c.leg
 	if c.done == nil || c.err != nil || c.stop != nil {
 		return
 	}
-	if of == nil {
-		of = c.plugin
-	}
+	of := cmp.Or(c.leg, c.plugin)
 	c.stop = context.AfterFunc(of, func() {
 		c.mu.Lock()
-		current := c.leg == of || c.leg == nil && of == c.plugin
+		current := cmp.Or(c.leg, c.plugin) == of
 		c.mu.Unlock()
 		if current {
 			c.end(of.Err())
@@ -420,10 +418,7 @@ func (c *handlerContext) Done() <-chan struct{} {
 // Err implements context.Context.
 func (c *handlerContext) Err() error {
 	c.mu.Lock()
-	err, of := c.err, c.leg
-	if of == nil {
-		of = c.plugin
-	}
+	err, of := c.err, cmp.Or(c.leg, c.plugin)
 	c.mu.Unlock()
 	if err == nil && of.Err() != nil {
 		c.end(of.Err())

@@ -273,13 +273,10 @@ func (c *stdioConnection) Write(_ context.Context, m jsonrpc.Message) error {
 	canceled := c.canceled[answer.ID]
 	delete(c.open, answer.ID)
 	delete(c.canceled, answer.ID)
-	switch {
-	case batch != nil:
-		data, err = batch.add(withCode(data), canceled)
-	case canceled:
+	if data = withCode(data); batch != nil {
+		data, err = batch.add(data, canceled)
+	} else if canceled {
 		data = nil
-	default:
-		data = withCode(data)
 	}
 	none := known && len(c.open) == 0
 	c.mu.Unlock()

@@ -179,21 +179,9 @@ func nameEnds(text []byte) int {
 
 // extent is how long the first value of the text is.
 func extent(text []byte) int {
-	depth, i := 0, 0
-	for i < len(text) {
-		part := token(text[i:])
-		i += len(part)
-		switch part[0] {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth == 0 {
-			break
-		}
-	}
-	return i
+	d := json.NewDecoder(bytes.NewReader(text))
+	_ = d.Decode(new(json.RawMessage)) // the text is valid
+	return int(d.InputOffset())
 }
 
 // withheld replaces a secret value. Values without content stay.

@@ -116,11 +116,9 @@ func New(o Options) (*Transport, error) {
 		bare.User = nil
 		base = &bare
 	}
-	t := &Transport{o: o, base: base, inbox: make(chan client.Received, queued),
-		pending:  map[string]context.CancelCauseFunc{},
-		redactor: redact.New(secrets(o)...), http: newHTTPClient(o)}
+	t := &Transport{o: o, base: base, inbox: make(chan client.Received, queued), deaf: make(chan struct{}),
+		pending: map[string]context.CancelCauseFunc{}, redactor: redact.New(secrets(o)...), http: newHTTPClient(o)}
 	t.ctx, t.end = context.WithCancelCause(context.Background())
-	t.deaf = make(chan struct{})
 	return t, nil
 }
 

@@ -80,23 +80,19 @@ const failureTime = 3 * time.Second
 
 // current is the record of now; the file is read only when it has changed.
 func (s *Source) current() (*record, error) {
-	info, err := os.Lstat(s.path)
+	info, _ := os.Lstat(s.path) // nil without a file
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	same := s.cached != nil && (err != nil && s.info == nil || err == nil && s.info != nil && os.SameFile(info, s.info) &&
-		info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size())
-	if same {
+	same := info == nil && s.info == nil || info != nil && s.info != nil && os.SameFile(info, s.info) &&
+		info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size()
+	if same && s.cached != nil {
 		return s.cached, nil
 	}
-	r, err2 := load(s.path)
-	if err2 != nil {
-		return nil, err2
+	r, err := load(s.path)
+	if err == nil {
+		s.cached, s.info = r, info
 	}
-	s.cached = r
-	if s.info = info; err != nil {
-		s.info = nil
-	}
-	return r, nil
+	return r, err
 }
 
 // renewed returns a header that is not the refused one. Answer is the server's refusal, nil if the token has expired.
@@ -164,10 +160,7 @@ func (s *Source) renew(ctx context.Context, refused, challenge string, moreScope
 	case r.AccessToken != "" && r.RefreshToken == "":
 		why = "needs a new login: the token is no longer valid, and there is none to refresh it with"
 	}
-	if err := r.keep(s); err != nil {
-		return "", err
-	}
-	return "", s.server.loginNeeded(why)
+	return "", cmp.Or(r.keep(s), s.server.loginNeeded(why))
 }
 
 // sameToken compares headers without their scheme.
@@ -215,11 +208,8 @@ func (s *Source) refreshFailed(r *record, err error) (string, error) {
 	if answer.ErrorCode == "invalid_client" {
 		r.ClientID, r.ClientSecret, r.Registered = "", "", false
 	}
-	if err := r.keep(s); err != nil {
-		return "", err
-	}
-	return "", s.server.loginNeeded("needs a new login: its authorization server refused to refresh the token (" + why +
-		")")
+	return "", cmp.Or(r.keep(s), s.server.loginNeeded(
+		"needs a new login: its authorization server refused to refresh the token ("+why+")"))
 }
 
 // clean words an error of the authorization server without what is secret.
