@@ -110,7 +110,7 @@ func (n *notebook) read(data []byte) error {
 			return skip(dec)
 		}
 		found = true
-		return eachElement(dec, errNoCells, func() error { return n.readCell(dec) })
+		return each(dec, '[', errNoCells, func() error { return n.readCell(dec) })
 	})
 	if err == nil && !found {
 		return errNoCells
@@ -163,7 +163,7 @@ func (n *notebook) outputs(data json.RawMessage) error {
 		return nil
 	}
 	dec, i := json.NewDecoder(bytes.NewReader(data)), 0
-	return eachElement(dec, errors.New("a cell's outputs are no list"), func() error {
+	return each(dec, '[', errors.New("a cell's outputs are no list"), func() error {
 		if i++; i > maxOutputs {
 			if i == maxOutputs+1 {
 				fmt.Fprintf(&n.out, "--- only the first %d outputs of cell %d are shown; raw=true reads all ---\n", maxOutputs,
@@ -247,7 +247,7 @@ func joined(data []byte, between string) (string, error) {
 	}
 	var out strings.Builder
 	dec := json.NewDecoder(bytes.NewReader(data))
-	err := eachElement(dec, nil, func() error {
+	err := each(dec, '[', nil, func() error {
 		var text string
 		err := dec.Decode(&text)
 		if out.Len() > 0 {
@@ -300,30 +300,21 @@ var errNoObject = errors.New("it is no JSON object")
 
 // eachMember calls do for every member of the object that comes next. Do takes the value from dec.
 func eachMember(dec *json.Decoder, do func(key string) error) error {
-	if t, err := dec.Token(); err != nil {
-		return err
-	} else if t != json.Delim('{') {
-		return errNoObject
-	}
-	for dec.More() {
+	return each(dec, '{', errNoObject, func() error {
 		key, err := dec.Token()
 		if err != nil {
 			return err
 		}
-		if err := do(key.(string)); err != nil { // the decoder lets nothing else be a key
-			return err
-		}
-	}
-	_, err := dec.Token()
-	return err
+		return do(key.(string)) // the decoder lets nothing else be a key
+	})
 }
 
-// eachElement calls do for every element of the list that comes next, and gives wrong when it is no list. Do takes the
-// element from dec.
-func eachElement(dec *json.Decoder, wrong error, do func() error) error {
+// each calls do for every element of the list or member of the object that comes next, and gives wrong when what comes
+// does not begin so. Do takes it from dec.
+func each(dec *json.Decoder, begin json.Delim, wrong error, do func() error) error {
 	if t, err := dec.Token(); err != nil {
 		return err
-	} else if t != json.Delim('[') {
+	} else if t != begin {
 		return wrong
 	}
 	for dec.More() {
