@@ -69,6 +69,14 @@ func SameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
+// Absolute returns a path without . and .. in it, which is relative to a folder unless it is absolute.
+func Absolute(folder, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(folder, path)
+}
+
 // Within reports whether a path is a folder or below it, comparing letters only.
 func Within(path, folder string) bool {
 	below, err := filepath.Rel(folder, path)

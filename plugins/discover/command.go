@@ -97,7 +97,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 	}
 	c := command{words: words, program: words[0]}
 	if fsutil.HasFolder(c.program) {
-		c.program = absolute(workdir, c.program)
+		c.program = fsutil.Absolute(workdir, c.program)
 	}
 	return c, nil
 }
@@ -107,7 +107,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 func commandWords(raw json.RawMessage, workdir string) (words []string, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		if fsutil.HasFolder(text) && fsutil.IsProgram(absolute(workdir, text)) {
+		if fsutil.HasFolder(text) && fsutil.IsProgram(fsutil.Absolute(workdir, text)) {
 			return []string{text}, nil
 		}
 		return splitWords(text)

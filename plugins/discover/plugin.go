@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -111,17 +111,9 @@ func (s *settings) readWatch(c *config) error {
 		if strings.TrimSpace(path) == "" || strings.ContainsRune(path, 0) {
 			return invalidConfig("watch has the path %q; name a file or a folder", path)
 		}
-		s.watch = append(s.watch, absolute(s.workdir, path))
+		s.watch = append(s.watch, fsutil.Absolute(s.workdir, path))
 	}
 	return nil
-}
-
-// absolute is a path from the work folder.
-func absolute(workdir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(workdir, path)
 }
 
 func seconds(key string, value, fallback float64) (time.Duration, error) {

@@ -23,7 +23,7 @@ func (s *settings) watched() []string {
 		if i == 0 && !fsutil.HasFolder(word) || word == "" {
 			continue // found in the PATH
 		}
-		path := absolute(s.workdir, word)
+		path := fsutil.Absolute(s.workdir, word)
 		if info, err := os.Stat(path); i == 0 || err == nil && info.Mode().IsRegular() {
 			paths = append(paths, path)
 		}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/wild"
@@ -73,7 +73,7 @@ func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.R
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	pattern, err := newNamePattern("pattern", in.Pattern, absolute(r.Workdir, in.Path), in.IgnoreCase)
+	pattern, err := newNamePattern("pattern", in.Pattern, fsutil.Absolute(r.Workdir, in.Path), in.IgnoreCase)
 	if err != nil {
 		return nil, err
 	}
@@ -353,12 +353,4 @@ func (n *namePattern) covers(below string) bool {
 		return n.Match(path.Base(below))
 	}
 	return n.Match(below) || n.Match(below+"/")
-}
-
-// absolute is the path of a directory that a tool is to look in.
-func absolute(workdir, dir string) string {
-	if filepath.IsAbs(dir) {
-		return filepath.Clean(dir)
-	}
-	return filepath.Join(workdir, dir)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
@@ -119,7 +120,7 @@ func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
 		return nil, badExpression(in.Pattern, err)
 	}
 	g := &grepCall{config: c, in: in, pattern: pattern, most: in.most()}
-	dir := absolute(r.Workdir, in.Path)
+	dir := fsutil.Absolute(r.Workdir, in.Path)
 	if g.include, err = optionalPattern("include", in.Include, dir); err == nil {
 		g.exclude, err = optionalPattern("exclude", in.Exclude, dir)
 	}
