@@ -67,10 +67,11 @@ func (clientAsker) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 	}
 	if r.Via != nil && c.r.isModern() { // the client answers by making the first call again
 		return host.Answer{}, &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalUnavailable",
-			Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client can be asked about calls of its own "+
-				"only, not about one that plugin %s makes; nothing was run", r.Tool.Name, r.Decision.Why(), r.Via.Plugin),
-			Suggestion: fmt.Sprintf("Call %s directly, or ask the user to allow it with a rule for the caller %q.", r.Tool.Name,
-				"plugin:"+r.Via.Plugin)}
+			Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client can be asked about calls of "+
+				"its own only, not about one that plugin %s makes; nothing was run", r.Tool.Name, r.Decision.Why(),
+				r.Via.Plugin),
+			Suggestion: fmt.Sprintf("Call %s directly, or ask the user to allow it with a rule for the caller %q.",
+				r.Tool.Name, "plugin:"+r.Via.Plugin)}
 	}
 	if !c.r.isModern() {
 		raw, err := c.ask(ctx, q)

@@ -87,7 +87,7 @@ type question struct {
 func parseQuestion(raw json.RawMessage) question {
 	all := rawjson.ObjectOf(raw)
 	q := question{text(all.Get("method")), all.Get("params")}
-	if !isObject(q.params) {
+	if rawjson.First(q.params) != '{' {
 		q.params = json.RawMessage("{}")
 	}
 	return q
@@ -174,8 +174,8 @@ func (c *toolCall) declares(q question) bool {
 		return false
 	}
 	declared := rawjson.ObjectOf(c.capabilities).Get(path[0])
-	if !isObject(declared) || len(path) == 1 {
-		return isObject(declared)
+	if rawjson.First(declared) != '{' || len(path) == 1 {
+		return rawjson.First(declared) == '{'
 	}
 	modes := rawjson.ObjectOf(declared)
 	if modes.Get("form") == nil && modes.Get("url") == nil {
@@ -249,7 +249,7 @@ const answerKey = "toolhost/answer"
 // exactAnswer hides the result of a client's response in a result that the SDK's types of all questions can hold: of
 // the real one they lose members that they do not know, and digits of integers over 2^53.
 func exactAnswer(result json.RawMessage) json.RawMessage {
-	if !isObject(result) {
+	if rawjson.First(result) != '{' {
 		return result // which the SDK refuses
 	}
 	return json.RawMessage(`{"action":"cancel","role":"assistant","model":"","content":{"type":"text","text":""},` +

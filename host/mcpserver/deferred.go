@@ -101,7 +101,7 @@ func (e *endpoint) onlyServed(out *host.Result) {
 func inner(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk.Error) {
 	all := rawjson.ObjectOf(arguments)
 	tool, args = text(all.Get("tool")), all.Get("arguments")
-	if tool == "" || args != nil && string(args) != "null" && !isObject(args) {
+	if tool == "" || args != nil && string(args) != "null" && rawjson.First(args) != '{' {
 		return "", nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
 			Message: "the arguments must be like {\"tool\":\"NAME\",\"arguments\":{…}}; nothing was run"}
 	}

@@ -69,7 +69,7 @@ func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawM
 	}
 	for _, m := range extra.Without("name", "title", "description", "inputSchema", "outputSchema", "annotations",
 		"execution") {
-		if m.Name == "icons" && !areIcons(m.Value) || m.Name == "_meta" && !isObject(m.Value) {
+		if m.Name == "icons" && !areIcons(m.Value) || m.Name == "_meta" && rawjson.First(m.Value) != '{' {
 			continue // clients refuse the whole list for them
 		}
 		out = append(out, m)
@@ -148,8 +148,8 @@ func acceptedSchema(schema json.RawMessage) json.RawMessage {
 // objectsIn returns the properties of a schema with an object for each; nil if they are none.
 func objectsIn(properties json.RawMessage) json.RawMessage {
 	all := rawjson.ObjectOf(properties)
-	isNone := func(m rawjson.Member) bool { return !isObject(m.Value) }
-	if isObject(properties) && !slices.ContainsFunc(all, isNone) {
+	isNone := func(m rawjson.Member) bool { return rawjson.First(m.Value) != '{' }
+	if rawjson.First(properties) == '{' && !slices.ContainsFunc(all, isNone) {
 		return properties
 	}
 	for i, m := range all {
@@ -167,7 +167,7 @@ func objectsIn(properties json.RawMessage) json.RawMessage {
 // of all arguments.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	schema = acceptedSchema(bytes.TrimSpace(schema))
-	if !isObject(schema) {
+	if rawjson.First(schema) != '{' {
 		return json.RawMessage(`{"type":"object"}`)
 	}
 	all := rawjson.ObjectOf(schema)

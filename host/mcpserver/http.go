@@ -236,7 +236,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		return
 	}
 	switch modern := isModern(r, params); {
-	case isBatch(body):
+	case rawjson.First(body) == '[':
 		body = exactBatch(body)
 	case modern:
 		body = exactMessage(body, message)
@@ -245,7 +245,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	}
 	r.ContentLength = int64(len(body))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if isObject(params) {
+	if rawjson.First(params) == '{' {
 		r.Header[paramsHeader] = []string{string(params)}
 	}
 	number, forget := e.streams.number(w)

@@ -67,11 +67,6 @@ func text(value json.RawMessage) (s string) {
 	return s
 }
 
-// isObject reports whether a value is a JSON object, by its first character.
-func isObject(value json.RawMessage) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
-}
-
 // Over HTTP the SDK refuses what it does not take with a status, which clients of sessions take for a broken
 // connection, and for one message a whole batch, which revision 2025-03-26 has. Here what needs no answer is left out,
 // and a request is replaced by a ping that carries the error that it gets over stdio.
@@ -88,11 +83,6 @@ var paramsOf = map[string]bool{
 
 // nothing is a message that does nothing.
 const nothing = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
-
-// isBatch reports whether a body is a JSON array, by its first character.
-func isBatch(body []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("["))
-}
 
 // exactBatch returns a batch that the SDK takes, in a form of which its types lose nothing. One with something that is
 // no message stays as it is, and is refused; so does one that would be over the limit of a body then.

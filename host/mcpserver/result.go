@@ -48,7 +48,7 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	case len(content) == 0 && !t.ForeignSchema: // what an MCP server leaves out stays left out
 		content = out.Readable()
 	}
-	if !r.isModern() && structured != nil && !isObject(structured) { // an object is all that there was before
+	if !r.isModern() && structured != nil && rawjson.First(structured) != '{' { // before there were objects alone
 		if len(content) == 0 {
 			content = append(content, sdk.TextContent(string(structured)))
 		}
@@ -309,7 +309,7 @@ func accepted(p sdk.Content) sdk.Content {
 	extra := rawjson.ObjectOf(p.Extra)
 	var kept rawjson.Object
 	for _, m := range extra {
-		if m.Name == "annotations" && !areAnnotations(m.Value) || m.Name == "_meta" && !isObject(m.Value) {
+		if m.Name == "annotations" && !areAnnotations(m.Value) || m.Name == "_meta" && rawjson.First(m.Value) != '{' {
 			continue
 		}
 		kept = append(kept, m)
@@ -368,8 +368,9 @@ func areAnnotations(raw json.RawMessage) bool {
 		Priority     float64
 		LastModified time.Time
 	}
-	return isObject(raw) && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, &in) == nil && in.Priority >= 0 &&
-		in.Priority <= 1 && !slices.ContainsFunc(in.Audience, func(a string) bool { return a != "user" && a != "assistant" })
+	return rawjson.First(raw) == '{' && !bytes.Contains(raw, []byte("null")) && json.Unmarshal(raw, &in) == nil &&
+		in.Priority >= 0 && in.Priority <= 1 &&
+		!slices.ContainsFunc(in.Audience, func(a string) bool { return a != "user" && a != "assistant" })
 }
 
 func linkText(p sdk.Content) string {

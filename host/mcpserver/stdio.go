@@ -149,7 +149,7 @@ func (c *stdioConnection) accept(line []byte) {
 	}
 	parts := []json.RawMessage{line}
 	var batch *messageBatch
-	if isBatch(line) {
+	if rawjson.First(line) == '[' {
 		batch = &messageBatch{}
 		if _ = json.Unmarshal(line, &parts); len(parts) == 0 {
 			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the batch is empty")

@@ -151,13 +151,19 @@ func ASCII(raw []byte) (content []byte, ok bool) {
 	return content, true
 }
 
+// First returns the first byte of a JSON value, which tells its kind, such as { of an object; 0 if there is none.
+func First(raw []byte) byte {
+	if at := skipSpace(raw, 0); at < len(raw) {
+		return raw[at]
+	}
+	return 0
+}
+
 // Kind says what a JSON value is, such as "an object"; "missing" is no value.
 func Kind(raw json.RawMessage) string {
-	at := skipSpace(raw, 0)
-	if at == len(raw) {
+	switch First(raw) {
+	case 0:
 		return "missing"
-	}
-	switch raw[at] {
 	case '{':
 		return "an object"
 	case '[':

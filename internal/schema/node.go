@@ -165,7 +165,8 @@ func (r *reader) link(root *node) (shared []*node, err error) {
 func (r *reader) target(n *node) (*node, error) {
 	for _, base := range r.embedded {
 		if n.at == base || strings.HasPrefix(n.at, base+"/") {
-			return nil, fault(n.at+"/$ref", "references below an inner \"$id\" (#%s) are not supported; remove that $id", base)
+			return nil, fault(n.at+"/$ref",
+				"references below an inner \"$id\" (#%s) are not supported; remove that $id", base)
 		}
 	}
 	target, ok := r.index[canonicalPointer(n.refText)]

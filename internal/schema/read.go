@@ -312,7 +312,8 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	return nil
 }
 
-// readDependencies reads dependentRequired and, with schemas, the older keyword that became that and dependentSchemas.
+// readDependencies reads dependentRequired and, with schemas, the older keyword that became that and
+// dependentSchemas.
 func readDependencies(what string, schemas bool) func(*reader, *node, string, any) error {
 	return func(r *reader, n *node, at string, v any) error {
 		o, ok := v.(*object)

@@ -77,7 +77,8 @@ func (c *catalog) read(printed []byte, s *settings) error {
 }
 
 // each examines the objects of a list, as long as there are not too many items.
-func (c *catalog) each(what string, list json.RawMessage, add func(where string, fields map[string]json.RawMessage)) {
+func (c *catalog) each(what string, list json.RawMessage,
+	add func(where string, fields map[string]json.RawMessage)) {
 	for i, item := range items(list) {
 		if c.items++; c.items > maxItems {
 			return

@@ -113,8 +113,8 @@ func noCode(words []template) error {
 			option = word
 		}
 		if names := t.names(); option != "" && len(names) > 0 {
-			return fmt.Errorf("{{%s}} stands in the program text of %s %s, where callers could write code of their own; have "+
-				"the text take it as an argument, such as \"$1\", and put \"{{%[1]s}}\" behind it as a word of its own",
+			return fmt.Errorf("{{%s}} stands in the program text of %s %s, where callers could write code of their own; "+
+				"have the text take it as an argument, such as \"$1\", and put \"{{%[1]s}}\" behind it as a word of its own",
 				names[0], of, option)
 		}
 		switch {

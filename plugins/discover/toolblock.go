@@ -210,8 +210,8 @@ func known(name string, properties map[string]json.RawMessage) error {
 		strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 }
 
-// programCall returns the program that a call runs. It refuses calls without what the schema requires: hosts do so too,
-// but a command without it would be another one.
+// programCall returns the program that a call runs. It refuses calls without what the schema requires: hosts do so
+// too, but a command without it would be another one.
 func (l *commandLine) programCall(r *sdk.Request) (j programCall, err error) {
 	f := filler{arguments: readArguments(r.Arguments), dashes: l.dashes}
 	for _, name := range l.required {
@@ -224,8 +224,8 @@ func (l *commandLine) programCall(r *sdk.Request) (j programCall, err error) {
 			return j, err
 		}
 	}
-	j = programCall{command: command{words: f.words, program: l.program.program}, timeout: l.timeout, setting: l.setting,
-		timeSetting: "timeout_seconds of the tool"}
+	j = programCall{command: command{words: f.words, program: l.program.program}, timeout: l.timeout,
+		setting: l.setting, timeSetting: "timeout_seconds of the tool"}
 	switch {
 	case l.allJSON:
 		j.input = input(r)

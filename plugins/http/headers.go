@@ -29,7 +29,8 @@ var ofConnection = []string{"Accept-Encoding", "Connection", "Content-Length", "
 
 // reserved headers make one request into another that no one has seen.
 var reserved = []string{"Forwarded", "Proxy-Authenticate", "Proxy-Authorization", "Via", "X-Forwarded-For",
-	"X-Forwarded-Host", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"}
+	"X-Forwarded-Host", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url",
+	"X-Rewrite-Url"}
 
 // A header carries credentials if its name has one of these words, or ends with Key, but for keys that are no secrets.
 var (

@@ -86,8 +86,8 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 	return nil
 }
 
-// expect says why there are no tools that may come soon, unless some are known, or it is known why there are none. The
-// server has answered by now, or has not yet.
+// expect says why there are no tools that may come soon, unless some are known, or it is known why there are none.
+// The server has answered by now, or has not yet.
 func (b *bridge) expect(answered bool, format string, a ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,9 +224,8 @@ func (b *bridge) show() {
 		tools = append(tools, b.ownTools()...)
 		notices = append(notices, sdk.Remarks(b.catalog.notices...)...)
 	}
-	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, func(a, b sdk.BoundTool) bool {
-		return reflect.DeepEqual(a.Tool, b.Tool)
-	}) {
+	same := func(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }
+	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, same) {
 		return
 	}
 	b.plugin.Cacheable(len(tools) > 0)                           // one that has none may have some the next time

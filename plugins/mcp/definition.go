@@ -49,7 +49,7 @@ func (d *definition) note(format string, a ...any) {
 
 // readDefinition makes a definition of an item of a server's list. An error says why the tool cannot be called.
 func readDefinition(item json.RawMessage) (*definition, error) {
-	if first(item) != '{' {
+	if rawjson.First(item) != '{' {
 		return nil, fmt.Errorf("it is %s, not an object", rawjson.Kind(item))
 	}
 	d := &definition{Tool: sdk.Tool{ForeignSchema: true, ForeignHints: true, Category: "mcp"}}
@@ -131,7 +131,7 @@ func (d *definition) readDescription(raw json.RawMessage) {
 func (d *definition) readInput(raw json.RawMessage) error {
 	why := ""
 	switch {
-	case first(raw) != '{':
+	case rawjson.First(raw) != '{':
 		why = "is " + rawjson.Kind(raw)
 	case len(raw) > maxSchema:
 		why = fmt.Sprintf("has %d bytes, of which %d can be read", len(raw), maxSchema)
@@ -153,7 +153,7 @@ func (d *definition) readInput(raw json.RawMessage) error {
 		raw = all.JSON()
 	case !slices.ContainsFunc(oneOrMore(all[i].Value), namesObject):
 		return fmt.Errorf("its arguments would have the type %.60s, and MCP passes objects only", all[i].Value)
-	case first(all[i].Value) == '[':
+	case rawjson.First(all[i].Value) == '[':
 		d.note("its inputSchema allows other types than object; \"type\":\"object\" is in their place")
 		all[i].Value = json.RawMessage(`"object"`)
 		raw = all.JSON()
@@ -167,7 +167,7 @@ func (d *definition) readInput(raw json.RawMessage) error {
 func (d *definition) readOutput(raw json.RawMessage) {
 	switch {
 	case raw == nil:
-	case first(raw) != '{':
+	case rawjson.First(raw) != '{':
 		d.note("its outputSchema is %s, and is not used", rawjson.Kind(raw))
 	case len(raw) > maxSchema:
 		d.note("its outputSchema has %d bytes; the limit is %d, so it is not used", len(raw), maxSchema)
@@ -236,14 +236,6 @@ func deep(raw json.RawMessage) bool {
 		}
 	}
 	return open > maxNesting
-}
-
-// first returns the first byte of a JSON value, which identifies its kind; 0 if there is none.
-func first(raw json.RawMessage) byte {
-	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) > 0 {
-		return raw[0]
-	}
-	return 0
 }
 
 // text returns a JSON string's text; ok is false for other JSON.
@@ -348,7 +340,7 @@ func headersOf(declared []paramHeader, arguments json.RawMessage) map[string]str
 			value = memberOf(value, name)
 		}
 		var shown string
-		switch first(value) {
+		switch rawjson.First(value) {
 		case '"':
 			shown, _ = text(value)
 		case 0, '{', '[', 'n':

@@ -71,7 +71,8 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 			if err != nil && !cut {
 				return q.failure(err)
 			}
-			fit := slices.DeleteFunc(listing.Items, func(i json.RawMessage) bool { return first(i) != '{' || deep(i) })
+			fit := slices.DeleteFunc(listing.Items,
+				func(i json.RawMessage) bool { return rawjson.First(i) != '{' || deep(i) })
 			truncated = truncated || cut || len(fit) < len(listing.Items)
 			all.Add(list, rawjson.Array(fit))
 		}

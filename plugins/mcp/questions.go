@@ -33,14 +33,15 @@ const codeURLElicitation = -32042
 func answerable(capabilities json.RawMessage, method string, params json.RawMessage) bool {
 	switch method {
 	case methodSample:
-		return first(memberOf(capabilities, "sampling")) == '{'
+		return rawjson.First(memberOf(capabilities, "sampling")) == '{'
 	case methodElicit:
 		elicitation := memberOf(capabilities, "elicitation")
 		if mode, _ := text(memberOf(params, "mode")); mode == "url" {
 			return memberOf(elicitation, "url") != nil
 		}
 		// An empty object is that of a client from before there were modes.
-		return first(elicitation) == '{' && (memberOf(elicitation, "form") != nil || memberOf(elicitation, "url") == nil)
+		return rawjson.First(elicitation) == '{' &&
+			(memberOf(elicitation, "form") != nil || memberOf(elicitation, "url") == nil)
 	}
 	return false
 }

@@ -22,7 +22,7 @@ type reply struct {
 
 // readReply makes a reply of the result of tools/call. An error means that it is none.
 func readReply(raw json.RawMessage) (reply, error) {
-	if first(raw) != '{' {
+	if rawjson.First(raw) != '{' {
 		return reply{}, fmt.Errorf("the result is %s, not an object", rawjson.Kind(raw))
 	}
 	r := &sdk.Result{}
@@ -39,7 +39,7 @@ func readReply(raw json.RawMessage) (reply, error) {
 		switch m.Name {
 		case "content":
 			list, ok := items(m.Value)
-			if !ok && first(m.Value) != 'n' {
+			if !ok && rawjson.First(m.Value) != 'n' {
 				return reply{}, fmt.Errorf("the content of the result is %s, not an array", rawjson.Kind(m.Value))
 			}
 			r.Content = make([]sdk.Content, 0, len(list))
@@ -142,7 +142,7 @@ func toolError(content []sdk.Content) *sdk.Error {
 // readContent makes a part of a result. What would not come out again as it came in, such as an unknown kind or bad
 // base64, is passed on as JSON; what is no object, which no host takes for a part, as a text.
 func readContent(raw json.RawMessage) sdk.Content {
-	if first(raw) != '{' {
+	if rawjson.First(raw) != '{' {
 		return textOf(raw)
 	}
 	return sdk.Content(mcpcontent.Read(raw))

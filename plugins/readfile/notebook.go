@@ -309,8 +309,8 @@ func eachMember(dec *json.Decoder, do func(key string) error) error {
 	})
 }
 
-// each calls do for every element of the list or member of the object that comes next, and gives wrong when what comes
-// does not begin so. Do takes it from dec.
+// each calls do for every element of the list or member of the object that comes next, and gives wrong when what
+// comes does not begin so. Do takes it from dec.
 func each(dec *json.Decoder, begin json.Delim, wrong error, do func() error) error {
 	if t, err := dec.Token(); err != nil {
 		return err

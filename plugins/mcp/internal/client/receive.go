@@ -104,8 +104,8 @@ func (s *Session) dispatch(text []byte, from string) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		s.dispatchBatch(trimmed, from)
+	if rawjson.First(text) == '[' {
+		s.dispatchBatch(text, from)
 		return
 	}
 	var e envelope
@@ -223,8 +223,8 @@ func (s *Session) response(e *envelope, from string) {
 	}
 }
 
-// only returns the request on whose stream a message came, or else the only one in flight: of all, or of those that Call
-// made.
+// only returns the request on whose stream a message came, or else the only one in flight: of all, or of those that
+// Call made.
 func (s *Session) only(from string, byCall bool) (found *call) {
 	if from != "" {
 		return s.waiting([]byte(from))
@@ -294,7 +294,8 @@ func (s *Session) notification(e *envelope, from string) {
 		}
 	case "notifications/subscriptions/acknowledged":
 		signal(s.acknowledged)
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed":
 		s.announce(strings.Split(method, "/")[1])
 	}
 }

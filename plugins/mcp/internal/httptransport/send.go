@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -280,9 +281,9 @@ func (t *Transport) take(ctx context.Context, m *client.Message, text json.RawMe
 		t.answeredElsewhere(text)
 		return false, err
 	}
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+	if rawjson.First(text) == '[' {
 		var batch []head
-		err = json.Unmarshal(trimmed, &batch)
+		err = json.Unmarshal(text, &batch)
 		for _, h := range batch {
 			answered = answered || h.answers(m)
 		}
