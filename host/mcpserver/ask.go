@@ -128,17 +128,9 @@ func attributed(requests map[string]json.RawMessage, tool string) map[string]jso
 	for key, raw := range requests {
 		q := parseQuestion(raw)
 		q.attribute(tool, nil)
-		if out[key] = raw; q.method != methodElicit {
-			continue
+		if out[key] = raw; q.method == methodElicit {
+			out[key] = withValue(raw, "params", q.params)
 		}
-		var request rawjson.Object
-		for _, m := range rawjson.ObjectOf(raw) {
-			if m.Name == "params" {
-				m.Value = q.params
-			}
-			request.Add(m.Name, m.Value)
-		}
-		out[key] = request.JSON()
 	}
 	return out
 }

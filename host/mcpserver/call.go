@@ -101,7 +101,8 @@ func (c *toolCall) askApproval(tool string) (mcp.Result, error) {
 	if c.state != nil {
 		st.Upstream = c.state.Upstream
 	}
-	return c.inputRequired(map[string]json.RawMessage{approvalKey: questionJSON(methodElicit, c.pending.params)}, st), nil
+	asked := rawjson.ObjectWith("method", methodElicit, "params", c.pending.params).JSON()
+	return c.inputRequired(map[string]json.RawMessage{approvalKey: asked}, st), nil
 }
 
 // askFurther returns the questions of the tool.
@@ -120,37 +121,23 @@ func (c *toolCall) askFurther(tool string, out *host.Result) (mcp.Result, error)
 
 // missing is the error for a client that does not declare what a tool needs.
 func (c *toolCall) missing(q question) error {
-	var needed rawjson.Object
-	switch path := q.capability(); len(path) {
-	case 0:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool asks for " + cmp.Or(q.method, "something") +
-			", which no client answers"}
-	case 1:
-		needed.Add(path[0], json.RawMessage("{}"))
-	default:
-		var mode rawjson.Object
-		mode.Add(path[1], json.RawMessage("{}"))
-		needed.Add(path[0], mode.JSON())
+	path := q.capability()
+	if len(path) == 0 {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool asks for " +
+			cmp.Or(q.method, "something") + ", which no client answers"}
 	}
-	var data rawjson.Object
-	data.Add("requiredCapabilities", needed.JSON())
-	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Data: data.JSON(),
+	needed := json.RawMessage("{}")
+	for _, name := range slices.Backward(path) {
+		needed = rawjson.ObjectWith(name, needed).JSON()
+	}
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities,
+		Data:    rawjson.ObjectWith("requiredCapabilities", needed).JSON(),
 		Message: "the tool needs a client that answers " + q.method + ", and this one does not declare that it does"}
 }
 
 func (c *toolCall) inputRequired(requests map[string]json.RawMessage, st state) *result {
-	out := &result{}
-	out.body.AddText("resultType", "input_required")
-	out.body.Add("inputRequests", sdk.Encode(requests))
-	out.body.AddText("requestState", c.e.seal.close(st))
-	return out
-}
-
-func questionJSON(method string, params json.RawMessage) json.RawMessage {
-	var out rawjson.Object
-	out.AddText("method", method)
-	out.Add("params", params)
-	return out.JSON()
+	return &result{body: rawjson.ObjectWith("resultType", "input_required", "inputRequests", requests,
+		"requestState", c.e.seal.close(st))}
 }
 
 // find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed

@@ -174,7 +174,5 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	if string(all.Get("type")) == `"object"` {
 		return schema
 	}
-	var out rawjson.Object
-	out.AddText("type", "object")
-	return append(out, all.Without("type")...).JSON()
+	return append(rawjson.ObjectWith("type", "object"), all.Without("type")...).JSON()
 }

@@ -44,14 +44,8 @@ func exactMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
 
 // failure is the response with an error to a request; a nil id is null.
 func failure(id json.RawMessage, code int, why string) json.RawMessage {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	var out rawjson.Object
-	out.AddText("jsonrpc", "2.0")
-	out.Add("id", id)
-	out.Add("error", sdk.Encode(&jsonrpc.Error{Code: int64(code), Message: why}))
-	return out.JSON()
+	return rawjson.ObjectWith("jsonrpc", "2.0", "id", id, "error",
+		&jsonrpc.Error{Code: int64(code), Message: why}).JSON()
 }
 
 // answerFailure is the HTTP response with an error to a request.
@@ -162,17 +156,12 @@ func wrongWith(message rawjson.Object) *jsonrpc.Error {
 
 // refusedPing is a request that is answered with an error.
 func refusedPing(id json.RawMessage, why *jsonrpc.Error) json.RawMessage {
-	var meta, params, out rawjson.Object
-	meta.AddText(idMark, string(sdk.Encode(why))) // a key that no client knows
-	params.Add("_meta", meta.JSON())
 	if isNumber(id) {
 		id = hideID(id)
 	}
-	out.AddText("jsonrpc", "2.0")
-	out.Add("id", id)
-	out.AddText("method", "ping")
-	out.Add("params", params.JSON())
-	return out.JSON()
+	meta := map[string]string{idMark: string(sdk.Encode(why))} // a key that no client knows
+	return rawjson.ObjectWith("jsonrpc", "2.0", "id", id, "method", "ping", "params",
+		map[string]any{"_meta": meta}).JSON()
 }
 
 // refusedAs is the error that a ping is answered with; nil for one of a client.
@@ -323,11 +312,8 @@ func withCode(message []byte) []byte {
 		code = jsonrpc.CodeInvalidRequest
 		why += "; send initialize first"
 	}
-	var failure rawjson.Object
-	failure.Add("code", json.RawMessage(strconv.Itoa(code)))
-	failure.AddText("message", why)
 	out := all.Without("error")
-	out.Add("error", append(failure, wrong.Without("code", "message")...).JSON())
+	out.Add("error", append(rawjson.ObjectWith("code", code, "message", why), wrong.Without("code", "message")...).JSON())
 	return out.JSON()
 }
 

@@ -148,9 +148,7 @@ func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams { //nolint:
 	}
 	out := &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: e.Message} //nolint:staticcheck // clients of all revisions may have logging
 	if len(attributes) > 0 {
-		var data rawjson.Object
-		data.AddText("message", e.Message)
-		out.Data = append(data, attributes.Without("message")...).JSON()
+		out.Data = append(rawjson.ObjectWith("message", e.Message), attributes.Without("message")...).JSON()
 	}
 	return out
 }

@@ -173,8 +173,7 @@ func errorText(e *sdk.Error) string {
 // keptLink is a link to a file with what was cut from a result, which resources/read serves to the same identity.
 func (e *endpoint) keptLink(path string) sdk.Content {
 	link := sdk.LinkContent(e.keptURI(path), filepath.Base(path), keptType(path))
-	var extra rawjson.Object
-	extra.AddText("description", "The whole of what was cut from this result.")
+	extra := rawjson.ObjectWith("description", "The whole of what was cut from this result.")
 	if info, err := os.Stat(path); err == nil {
 		extra.Add("size", sdk.Encode(info.Size()))
 	}
@@ -235,9 +234,7 @@ func (e *endpoint) readResource(r *request) (mcp.Result, error) {
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	var content rawjson.Object
-	content.AddText("uri", uri)
-	content.AddText("mimeType", keptType(path))
+	content := rawjson.ObjectWith("uri", uri, "mimeType", keptType(path))
 	if binary := strings.HasSuffix(path, ".bin"); binary && missing(f, len(whole)) != "" {
 		return nil, fmt.Errorf("%s is larger than %d MiB; tell the user where it is", path, maxKept>>20)
 	} else if binary {

@@ -56,16 +56,7 @@ func requireIDs(results []*host.Result) error {
 }
 
 // members returns an object of names and values in turn. A value that is nil is left out.
-func members(pairs ...any) json.RawMessage {
-	var out rawjson.Object
-	for ; len(pairs) >= 2; pairs = pairs[2:] {
-		if pairs[1] != nil {
-			value, _ := rawjson.Encode(pairs[1], "") // of texts, bytes, and what this returns
-			out.Add(pairs[0].(string), value)
-		}
-	}
-	return out.JSON()
-}
+func members(pairs ...any) json.RawMessage { return rawjson.ObjectWith(pairs...).JSON() }
 
 // when returns a value for members, or nil.
 func when(holds bool, value any) any {

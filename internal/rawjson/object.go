@@ -29,6 +29,18 @@ func ObjectOf(text []byte) (out Object) {
 	return out
 }
 
+// ObjectWith returns an object of names and values in turn, which can be written as JSON. A value that is nil is left
+// out.
+func ObjectWith(pairs ...any) (out Object) {
+	for ; len(pairs) >= 2; pairs = pairs[2:] {
+		if pairs[1] != nil {
+			value, _ := Encode(pairs[1], "")
+			out.Add(pairs[0].(string), value)
+		}
+	}
+	return out
+}
+
 // Add adds a member, unless it has no value.
 func (o *Object) Add(name string, value json.RawMessage) {
 	if len(value) > 0 {
