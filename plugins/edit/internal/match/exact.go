@@ -243,16 +243,10 @@ func (t *Text) insertedBefore(r *reading, at Range) (there Range, ok bool) {
 		!informative(strings.Replace(string(fresh.text), string(old.text), " ", 1)) {
 		return there, false
 	}
-	first, last := t.span(at)
-	n := bytes.Count(fresh.text, newline) + 1
-	first, last = max(0, first-n), min(len(t.lines), last+n)
-	base := t.lines[first].start
-	near := &Text{source: newSource(t.data[base:t.lines[last-1].next], t.syntax)}
 	head, tail := outerSpace(string(t.data[at.Start:at.End]))
-	from, to := at.Start-base+len(head), at.End-base-len(tail)
-	for _, got := range near.occurrences(normalize(near.source, form), fresh) {
-		if got.Start <= from && got.End >= to {
-			return Range{base + got.Start, base + got.End}, true
+	for _, got := range t.occurrencesAt(at, form, fresh) {
+		if got.Start <= at.Start+len(head) && got.End >= at.End-len(tail) {
+			return got, true
 		}
 	}
 	return there, false

@@ -53,7 +53,7 @@ var (
 // checkTabs refuses edits after which a line is indented with tabs next to one with blanks, or the other way round,
 // where that matters and the file has no such lines yet.
 func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
-	if c.Strictness == Exact || !t.layoutMatters() {
+	if c.Strictness == Exact || !t.layoutMatters() || len(t.mixedIndents(t.edited(p))) == 0 {
 		return nil
 	}
 	had := t.mixedIndents(t.source)
@@ -74,6 +74,19 @@ func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
 		"Indent new_string as the lines around are in the file: with tabs, or with spaces.")
 	t.show(out, p.Places[0])
 	return out
+}
+
+// edited are the lines that the edits are on as they will be, with the closest ones around that are not blank.
+func (t *Text) edited(p *Plan) *source {
+	from, to := max(0, t.closeFilled(t.lineAt(p.Edits[0].Start), -1)), len(t.lines)
+	if next := t.closeFilled(t.lineAt(p.Edits[len(p.Edits)-1].End), +1); next >= 0 {
+		to = next + 1
+	}
+	near, start := slices.Clone(p.Edits), t.lines[from].start
+	for i := range near {
+		near[i].Start, near[i].End = near[i].Start-start, near[i].End-start
+	}
+	return newSource((&Plan{Edits: near}).Apply(t.bytes(span{from, to})), t.syntax)
 }
 
 // An indentPair is how a line is indented, and the one before it that is not blank.

@@ -64,9 +64,16 @@ func (t *Text) stream(ignored equivalence) *stream {
 	return t.streams[ignored]
 }
 
-// normalize makes the stream of a text.
+// normalize makes the stream of a text, normalizeLines that of some lines, with a byte that no text has between those that are apart.
 func normalize(src *source, ignored equivalence) *stream {
-	n := len(src.data)
+	return normalizeLines(src, ignored, []span{{0, len(src.lines)}})
+}
+
+func normalizeLines(src *source, ignored equivalence, parts []span) *stream {
+	n := 0
+	for _, part := range parts {
+		n += len(src.bytes(part)) + 1
+	}
 	s := &stream{text: make([]byte, 0, n), start: make([]int32, 0, n), end: make([]int32, 0, n)}
 	var left []Range // comments from the line on
 	switch {
@@ -75,7 +82,22 @@ func normalize(src *source, ignored equivalence) *stream {
 	case ignored&comments != 0:
 		left = src.comments()
 	}
-	for _, l := range src.lines {
+	for i, part := range parts {
+		if i > 0 {
+			end := src.lines[parts[i-1].to-1].next
+			s.add(0, end, end)
+		}
+		s.lines(src, ignored, left, part)
+	}
+	if ignored&separators != 0 {
+		s.dropSeparators()
+	}
+	return s
+}
+
+// lines appends some lines without the comments that are left.
+func (s *stream) lines(src *source, ignored equivalence, left []Range, part span) {
+	for _, l := range src.lines[part.from:part.to] {
 		for len(left) > 0 && left[0].End <= l.start {
 			left = left[1:]
 		}
@@ -97,10 +119,6 @@ func normalize(src *source, ignored equivalence) *stream {
 			s.add('\n', l.end, l.next)
 		}
 	}
-	if ignored&separators != 0 {
-		s.dropSeparators()
-	}
-	return s
 }
 
 // part appends a part of a line, which starts at an offset of the text.

@@ -73,21 +73,23 @@ type finding struct {
 	file    *stream
 	old     *stream
 	hits    []hit
-	present []Range // where new_string is in the file already; made when needed
-	asked   bool    // whether it was made
-	short   bool    // old_string has so little in it that it must be whole lines, with the same signs in the same order
+	short   bool // old_string has so little in it that it must be whole lines, with the same signs in the same order
 }
 
 // find tries the passes in order and returns what the first of them finds for the first reading that has a place. It
 // iterates over passes, not readings, so that a large file is normalized once for each of them.
 func (t *Text) find(c Change, readings []*reading) *finding {
 	raw := &finding{pass: passes[0], reading: newReading("", c.Old, c.New, 1, t.syntax)}
-	for i := range indexes(t.data, []byte(c.Old), c.All) {
-		if h := (hit{Range: Range{i, i + len(c.Old)}}); c.Strictness == Exact || t.wholeCharacters(h.Range) {
-			raw.hits = append(raw.hits, h)
-		}
-		if len(raw.hits) == maxHits {
-			break
+	for _, part := range t.candidates(raw.reading) {
+		text := t.bytes(part)
+		for i := range indexes(text, []byte(c.Old), c.All) {
+			i += t.lines[part.from].start
+			if h := (hit{Range: Range{i, i + len(c.Old)}}); c.Strictness == Exact || t.wholeCharacters(h.Range) {
+				raw.hits = append(raw.hits, h)
+			}
+			if len(raw.hits) == maxHits {
+				break
+			}
 		}
 	}
 	if len(raw.hits) > 0 {
@@ -103,10 +105,10 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 			return f // a reading with escapes is closer to the file than one that has to ignore comments
 		}
 		for i, r := range readings {
-			if found[i] != nil || p.number > r.lastPass || p.number > 1 && t.lacksWord(r) {
+			if found[i] != nil || p.number > r.lastPass || t.lacksWord(p, r) {
 				continue
 			}
-			if found[i] = t.search(p, r, t.stream(p.ignores), c.All); found[i] != nil {
+			if found[i] = t.search(p, r, c.All); found[i] != nil {
 				if p.number == 1 {
 					found[i] = t.anyIndentation(c, found[i])
 				}
@@ -133,7 +135,7 @@ func (t *Text) anyIndentation(c Change, f *finding) *finding {
 		return f
 	}
 	p := passNumbered(indentationPass)
-	more := t.search(p, f.reading, t.stream(p.ignores), c.All)
+	more := t.search(p, f.reading, c.All)
 	if more == nil || len(more.hits) <= len(f.hits) {
 		return f
 	}
@@ -162,8 +164,8 @@ func earliest(all []*finding) (best *finding) {
 }
 
 // search looks for a reading of old_string in the stream of a pass. It returns nil when there is no place.
-func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
-	old := normalize(r.old, p.ignores)
+func (t *Text) search(p pass, r *reading, all bool) *finding {
+	file, old := t.streamFor(p, r), normalize(r.old, p.ignores)
 	if p.number > 1 {
 		old = old.trimmed()
 	}
@@ -208,7 +210,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 func (t *Text) confirmed(f *finding) *finding {
 	p := f.pass
 	p.ignores |= maybeComments
-	g := t.search(p, f.reading, t.stream(p.ignores), false)
+	g := t.search(p, f.reading, false)
 	switch {
 	case g != nil && len(g.hits) > len(f.hits):
 		return g
@@ -290,9 +292,79 @@ func (t *Text) endsLine(s *stream, h hit, ignores equivalence) bool {
 // maxLookups bounds the words of old_string that are looked up in the file.
 const maxLookups = 200
 
+const (
+	maxRare   = 50       // places of a line that bound where old_string can be
+	maxTried  = 4        // lines that are looked for
+	maxNeedle = 60       // bytes of a line that are looked for: more take longer to find
+	minLarge  = 64 << 10 // size of a file in which it is worth looking for them
+)
+
+// candidates are the lines of the file that can have a reading in a pass that ignores no more than indentation: in a
+// large file those around one of its lines that is in few places, else all.
+func (t *Text) candidates(r *reading) []span {
+	if r.candidates != nil {
+		return r.candidates
+	}
+	r.candidates = []span{{0, len(t.lines)}}
+	if len(t.data) < minLarge || bytes.IndexByte(r.old.data, 0) >= 0 {
+		return r.candidates
+	}
+	var lines [][]byte
+	for i := range r.old.lines {
+		l := bytes.Trim(r.old.text(i), blanks)
+		lines = append(lines, l[:min(len(l), maxNeedle)])
+	}
+	slices.SortStableFunc(lines, func(a, b []byte) int { return len(b) - len(a) })
+	for _, l := range lines[:min(len(lines), maxTried)] {
+		if around, rare := t.linesAround(l, ink(r.old.data)); rare {
+			r.candidates, r.bounded = around, true
+			break
+		}
+	}
+	return r.candidates
+}
+
+// linesAround are the lines that can have a text with a needle and some ink. It is false when that is in many places.
+func (t *Text) linesAround(needle []byte, most int) (out []span, rare bool) {
+	out = []span{}
+	places := 0
+	if len(needle) == 0 {
+		return nil, false
+	}
+	for at := range indexes(t.data, needle, true) {
+		if places++; places > maxRare {
+			return nil, false
+		}
+		part := t.reach(Range{at, at + len(needle)}, most)
+		if n := len(out); n > 0 && part.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, part.to)
+			continue
+		}
+		out = append(out, part)
+	}
+	return out, true
+}
+
+// bounds reports whether a pass can find a reading in its candidates only, and those are not the whole file.
+func (t *Text) bounds(p pass, r *reading) bool {
+	t.candidates(r)
+	return r.bounded && p.number <= indentationPass
+}
+
+// streamFor is the part of the file that can have a reading, in the normal form of a pass.
+func (t *Text) streamFor(p pass, r *reading) *stream {
+	if t.bounds(p, r) {
+		return normalizeLines(t.source, p.ignores, r.candidates)
+	}
+	return t.stream(p.ignores)
+}
+
 // lacksWord reports whether old_string has, outside of comments, a word that is nowhere in the file. No pass that
-// compares for equality can find it then: this saves normalizing a large file for all of them.
-func (t *Text) lacksWord(r *reading) bool {
+// compares for equality can find it then: this saves normalizing a large file for those that must.
+func (t *Text) lacksWord(p pass, r *reading) bool {
+	if p.number == 1 || t.bounds(p, r) {
+		return false
+	}
 	if r.lacksWord == nil {
 		r.lacksWord = new(t.findForeignWord(r.old))
 	}

@@ -93,14 +93,6 @@ const minMeasured = 2000
 
 // longerThanFile reports that old_string has more than the whole file in every reading, ignoring white space.
 func (t *Text) longerThanFile(readings []*reading) bool {
-	ink := func(b []byte) (n int) {
-		for _, c := range b {
-			if c > ' ' {
-				n++
-			}
-		}
-		return n
-	}
 	size := ink(t.data)
 	for _, r := range readings {
 		if size < minMeasured || ink(r.old.data) <= size {
@@ -307,11 +299,10 @@ const presentForm = trailingBlanks | leadingBlanks | unicodeForms | blankRuns | 
 // presentAt reports that new_string is in the file already, over the very place of old_string. A deletion, whose
 // new_string is a part of old_string, is always there and says nothing.
 func (t *Text) presentAt(f *finding, h hit) bool {
-	if !f.asked {
-		form := f.ignores&^(comments|separators) | trailingBlanks | leadingBlanks
-		f.present, f.asked = t.occurrencesOfNew(f.reading, form, 1), true
-	}
-	return slices.ContainsFunc(f.present, func(r Range) bool { return r.Start < h.End && r.End > h.Start })
+	form := f.ignores&^(comments|separators) | trailingBlanks | leadingBlanks
+	return slices.ContainsFunc(t.occurrencesOfNew(f.reading, form, 1, &h.Range), func(r Range) bool {
+		return r.Start < h.End && r.End > h.Start
+	})
 }
 
 // present refuses, before anything looser than equality is tried, when new_string is in the file already.
@@ -331,22 +322,30 @@ func (t *Text) present(c Change, readings []*reading) *Refusal {
 		if filled(r.new) < filled(string(r.old.data)) {
 			continue // lines go, and it cannot be seen whether they have: pass 8 looks at that
 		}
-		if at := t.occurrencesOfNew(r, presentForm, 12); len(at) > 0 {
+		if at := t.occurrencesOfNew(r, presentForm, 12, nil); len(at) > 0 {
 			return t.alreadyApplied(at[0])
 		}
 	}
 	return nil
 }
 
-// occurrencesOfNew are the places of new_string in the file, none when it has too few letters or is a part of
-// old_string.
-func (t *Text) occurrencesOfNew(r *reading, form equivalence, letters int) []Range {
+// occurrencesOfNew are the places of new_string in the file, or at a place of it, none when it has too few letters or
+// is a part of old_string.
+func (t *Text) occurrencesOfNew(r *reading, form equivalence, letters int, at *Range) []Range {
 	fresh := normalize(newSource([]byte(r.new), t.syntax), form).trimmed()
 	old := normalize(r.old, form).trimmed()
 	if len(fresh.text) == 0 || letters > 1 && alnums(fresh.text) < letters || bytes.Contains(old.text, fresh.text) {
 		return nil
 	}
+	if at != nil {
+		return t.occurrencesAt(*at, form, fresh)
+	}
 	return t.occurrences(t.stream(form), fresh)
+}
+
+// occurrencesAt are the places of a text that a place of the file can be a part of.
+func (t *Text) occurrencesAt(at Range, form equivalence, text *stream) []Range {
+	return t.occurrences(normalizeLines(t.source, form, []span{t.reach(at, len(text.text))}), text)
 }
 
 // maxOccurrences bounds the occurrences of new_string that are examined.

@@ -25,10 +25,12 @@ type reading struct {
 	padded  bool      // lines of new_string without a number may have the blanks of one
 	unclear bool      // it is not known what new_string means
 
-	lacksWord *bool   // cache of Text.lacksWord
-	elided    *string // cache of Text.elision
-	index     *lineIndex
-	windows   []*window // of pass 8
+	lacksWord  *bool   // cache of Text.lacksWord
+	candidates []span  // cache of Text.candidates
+	bounded    bool    // they are not the whole file
+	elided     *string // cache of Text.elision
+	index      *lineIndex
+	windows    []*window // of pass 8
 }
 
 func newReading(name, old, fresh string, lastPass int, s *syntax) *reading {
@@ -131,12 +133,15 @@ var (
 // peeled is the change without what both strings are in: the marks of a block to search and replace, which each of
 // them may be, too, the same tags, a fence, the name of the file as a first line. The file has nothing of it.
 func (t *Text) peeled(c Change) (Change, bool) {
-	if c.Strictness == Exact || bytes.Contains(toLF(t.data), toLF([]byte(c.Old))) {
+	if c.Strictness == Exact {
 		return c, false
 	}
 	in := func(old, fresh string) (Change, bool) {
+		if isBlankString(old) || bytes.Contains(toLF(t.data), toLF([]byte(c.Old))) {
+			return c, false
+		}
 		c.Old, c.New = old, fresh
-		return c, !isBlankString(old)
+		return c, true
 	}
 	is, was := strings.ReplaceAll(c.New, "\r\n", "\n"), strings.ReplaceAll(c.Old, "\r\n", "\n")
 	if x := searchBlock().FindStringSubmatch(was); x != nil && !conflictMark().Match(t.data) {

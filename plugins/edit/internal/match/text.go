@@ -42,6 +42,40 @@ func newSource(data []byte, s *syntax) *source {
 
 var newline = []byte("\n")
 
+// A span is some lines, the last not included.
+type span struct{ from, to int }
+
+// bytes are the lines of a span with their endings.
+func (s *source) bytes(part span) []byte {
+	if part.from >= part.to {
+		return nil
+	}
+	return s.data[s.lines[part.from].start:s.lines[part.to-1].next]
+}
+
+// ink counts the letters and the signs of ASCII in a text. The stream of any equivalence that ignores no comments and no
+// separators has at least a byte for each.
+func ink(b []byte) (n int) {
+	for _, r := range string(b) {
+		if r > ' ' && r < utf8.RuneSelf || r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// reach are the lines of a range, and as many before and behind it as can be a part of a text there that has some ink.
+func (s *source) reach(r Range, most int) (out span) {
+	out.from, out.to = s.span(r)
+	for n := 0; n < most && out.from > 0; n += ink(s.text(out.from)) {
+		out.from--
+	}
+	for n := 0; n < most && out.to < len(s.lines); n += ink(s.text(out.to - 1)) {
+		out.to++
+	}
+	return out
+}
+
 // text is line i without its ending, and key the same with single blanks and none around.
 func (s *source) text(i int) []byte { return s.data[s.lines[i].start:s.lines[i].end] }
 func (s *source) key(i int) string  { return squeeze(s.text(i)) }
