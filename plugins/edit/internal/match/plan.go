@@ -113,19 +113,12 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.settleIndentation(f); refusal != nil {
 		return nil, refusal
 	}
-	var refusal *Refusal
-	if f.reading, refusal = t.newAlone(c, f.reading, f.hits[0].Range); refusal != nil {
-		return nil, refusal
-	}
 	p := &Plan{Pass: f.number, PassName: f.name}
 	for _, h := range f.hits {
 		p.Places = append(p.Places, h.Range)
 	}
-	if refusal := t.checkNew(c, f.reading, p.Places); refusal != nil {
-		return nil, refusal
-	}
-	f.reading = t.inFileForm(c, f.reading, f.hits[0].Range)
-	if f.reading, refusal = t.keepFirstIndent(c, f.reading, f.hits[0].Range); refusal != nil {
+	var refusal *Refusal
+	if f.reading, refusal = t.adapted(c, f.reading, p.Places); refusal != nil {
 		return nil, refusal
 	}
 	p.Warnings = t.warnings(f)
@@ -176,6 +169,19 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 		return nil, refusal
 	}
 	return t.project(f.number, f.reading, a)
+}
+
+// adapted is a reading with new_string as it is meant for its places: without what it has and old_string has not, and
+// indented as the file is. It is refused when what else it has was most likely not meant to be written.
+func (t *Text) adapted(c Change, r *reading, places []Range) (*reading, *Refusal) {
+	r, refusal := t.newAlone(c, r, places[0])
+	if refusal == nil {
+		refusal = t.checkNew(c, r, places)
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return t.keepFirstIndent(c, t.inFileForm(c, r, places[0]), places[0])
 }
 
 // checkNew refuses new_string when what it has was most likely not meant to be written into the file, at any

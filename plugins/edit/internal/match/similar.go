@@ -51,13 +51,7 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	if c.inserted(a.Range) {
 		return nil, t.ownInsertion(a.Range)
 	}
-	if refusal := t.checkNew(c, r, []Range{a.Range}); refusal != nil {
-		return nil, refusal
-	}
-	r, refusal := t.newAlone(c, r, a.Range)
-	if refusal == nil {
-		r, refusal = t.keepFirstIndent(c, t.inFileForm(c, r, a.Range), a.Range)
-	}
+	r, refusal := t.adapted(c, r, []Range{a.Range})
 	if refusal == nil {
 		refusal = t.twice(r, a)
 	}
