@@ -54,7 +54,7 @@ func TestStretch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, line := append(genRunes(t, "text"), '-'), genRunes(t, "line")
 		all := edits(text, line, false)
-		to, least := stretchEnd(text, line)
+		to, least := stretchEnd(text, line, false)
 		for j, n := range all {
 			if n < least || n == least && j > to || j == to && n != least {
 				t.Fatalf("%d edits to %d, %d to %d", least, to, n, j)

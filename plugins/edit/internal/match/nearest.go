@@ -61,17 +61,13 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 // wrapping returns old_string without what may have been put around it or before its lines, and says what that is; ""
 // when there is nothing like it.
 func wrapping(old string) (text, what string) {
-	if text, _, ok := unfenced(Change{Old: old}); ok {
-		return text, "has the fence of a code block around it"
-	}
-	if text, marks := cutMarks(old); marks != "" {
-		return text, "is in quotation marks"
+	for _, w := range wrappings {
+		if text, _, ok := w.undo(Change{Old: old}); ok {
+			return text, w.how
+		}
 	}
 	if text, ok := withoutColumn(old, " -+"); ok && hasLineWith(old, "-") {
 		return text, "has the first column of a diff"
-	}
-	if text, _, ok := unquoted(Change{Old: old}); ok {
-		return text, "has > at the start of its lines"
 	}
 	return old, ""
 }
@@ -529,13 +525,14 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 }
 
 // stretchEnd finds where in a line the part ends that takes the fewest edits to become a text, and how many these are.
-func stretchEnd(text, line []rune) (to, edits int) {
+// Anchored, it begins where the line does.
+func stretchEnd(text, line []rune, anchored bool) (to, edits int) {
 	var p pattern
 	p.set(text)
 	least := len(text)
 	for j, n := 0, len(text); j < len(line); j++ {
 		// Of two that are as near, the later end: a text that has a letter wrong at its end.
-		if n += p.step(line[j], false); n <= least {
+		if n += p.step(line[j], anchored); n <= least {
 			least, to = n, j+1
 		}
 	}
@@ -549,31 +546,13 @@ func (t *Text) stretch(text, line []byte) (part []byte, alike float64) {
 	if t.work += len(x) * len(x); t.work > maxWork || len(x) == 0 {
 		return nil, 0
 	}
-	to, least := stretchEnd(x, y)
-	from := max(0, to-len(x)-least)                               // it is not longer than that
-	edits, starts := make([]int, len(x)+1), make([]int, len(x)+1) // of each head of x against a part that ends here
-	for i := range edits {
-		edits[i], starts[i] = i, from
-	}
-	for j := from; j < to; j++ {
-		diagonal, at := 0, j
-		edits[0], starts[0] = 0, j+1
-		for i := 1; i <= len(x); i++ {
-			n, start := diagonal, at
-			if x[i-1] != y[j] {
-				n++
-			}
-			diagonal, at = edits[i], starts[i]
-			if edits[i]+1 < n {
-				n, start = edits[i]+1, starts[i]
-			}
-			if edits[i-1]+1 < n {
-				n, start = edits[i-1]+1, starts[i-1]
-			}
-			edits[i], starts[i] = n, start
-		}
-	}
-	from = starts[len(x)]
+	to, least := stretchEnd(x, y, false)
+	head := slices.Clone(y[max(0, to-len(x)-least):to]) // it is not longer than that
+	slices.Reverse(head)
+	back := slices.Clone(x)
+	slices.Reverse(back)
+	length, _ := stretchEnd(back, head, true)
+	from := to - length
 	for wordRune(x[0]) && from > 0 && from < len(y) && wordRune(y[from]) && wordRune(y[from-1]) {
 		from--
 	}

@@ -91,16 +91,22 @@ func (t *Text) readings(c Change) []*reading {
 			out = append(out, newReading("dashes", old, to.Replace(c.New), lastComment, t.syntax))
 		}
 	}
-	if old, fresh, ok := unfenced(c); ok && old != c.Old && !isBlankString(old) {
-		out = append(out, newReading("fence", old, fresh, lastComment, t.syntax))
-	}
-	if old, fresh, ok := unquoted(c); ok && old != c.Old && !isBlankString(old) {
-		out = append(out, newReading("quotation", old, fresh, lastComment, t.syntax))
-	}
-	if old, fresh, ok := inMarks(c); ok && !isBlankString(old) && t.hasLines(old) {
-		out = append(out, newReading("marks", old, fresh, lastComment, t.syntax))
+	for _, w := range wrappings {
+		if old, fresh, ok := w.undo(c); ok && old != c.Old && !isBlankString(old) && (w.name != "marks" || t.hasLines(old)) {
+			out = append(out, newReading(w.name, old, fresh, lastComment, t.syntax))
+		}
 	}
 	return out
+}
+
+// wrappings are what may have been put around a text or before its lines. How says so for a refusal.
+var wrappings = []struct {
+	name, how string
+	undo      func(Change) (old, fresh string, ok bool)
+}{
+	{"fence", "has the fence of a code block around it", unfenced},
+	{"quotation", "has > at the start of its lines", unquoted},
+	{"marks", "is in quotation marks", inMarks},
 }
 
 var (
