@@ -218,16 +218,8 @@ func compare(before, after []byte) (out []region) {
 // equalStart is how many bytes of whole lines are equal from the start.
 func equalStart(a, b []byte) int {
 	n := 0
-	for n < min(len(a), len(b)) {
-		next := min(n+4096, len(a), len(b))
-		if string(a[n:next]) == string(b[n:next]) {
-			n = next
-			continue
-		}
-		for a[n] == b[n] {
-			n++
-		}
-		break
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
 	if n == len(a) && n == len(b) {
 		return n
@@ -238,16 +230,8 @@ func equalStart(a, b []byte) int {
 // equalEnd is how many bytes of whole lines are equal up to the end.
 func equalEnd(a, b []byte) int {
 	n := 0
-	for n < min(len(a), len(b)) {
-		next := min(n+4096, len(a), len(b))
-		if string(a[len(a)-next:len(a)-n]) == string(b[len(b)-next:len(b)-n]) {
-			n = next
-			continue
-		}
-		for a[len(a)-1-n] == b[len(b)-1-n] {
-			n++
-		}
-		break
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
 	}
 	for n > 0 && (startsInside(a, n) || startsInside(b, n)) {
 		n = len(a) - lineEnd(a, len(a)-n)
