@@ -32,26 +32,38 @@ type planner interface {
 func addEdit[In planner](p *sdk.Plugin, e *editor, t sdk.Tool) {
 	t.Category, t.CostTier = "edit", sdk.Free
 	sdk.AddTool(p, t, func(ctx context.Context, r *sdk.Request, in In) (*sdk.Result, error) {
-		result, err := e.perform(ctx, r, in)
-		if refused, ok := errors.AsType[*refusal](err); ok {
-			return refused.result(), refused.failure
+		o, text, err := e.run(ctx, r, in, true)
+		switch {
+		case err == nil:
+			return o.result(), nil
+		case text != "":
+			return sdk.Text(text), err
 		}
-		return result, err
+		return nil, err
 	})
 	sdk.AddPreview(p, t.Name, func(ctx context.Context, r *sdk.Request, in In) (*sdk.Preview, error) {
-		o, err := e.preview(ctx, r, in)
-		if refused, ok := errors.AsType[*refusal](err); ok {
-			return refused.preview(), refused.failure
+		o, text, err := e.run(ctx, r, in, false)
+		switch {
+		case err == nil:
+			return o.shown(), nil
+		case text != "":
+			return &sdk.Preview{Content: sdk.Text(text).Content}, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return o.shown(), nil
+		return nil, err
 	})
 }
 
-// perform plans edits and makes them, holding the locks of their files.
-func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.Result, error) {
+// run plans edits, and makes them if it is to write, holding the locks of their files. Text is what an error has no room
+// for.
+func (e *editor) run(ctx context.Context, r *sdk.Request, in planner, write bool) (o *outcome, text string, err error) {
+	o, err = e.perform(ctx, r, in, write)
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return nil, refused.text, refused.failure
+	}
+	return o, "", err
+}
+
+func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner, write bool) (*outcome, error) {
 	s, err := e.enter(r)
 	if err != nil {
 		return nil, err
@@ -61,24 +73,25 @@ func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.lock(ctx, paths)
+	places, err := s.places(paths)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	o, err := in.plan(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil { // the last check before anything is written
-		return nil, err
-	}
-	if !o.dry {
-		if err := s.commit(o); err != nil {
+	if write {
+		release, err := s.lock(ctx, places)
+		if err != nil {
 			return nil, err
 		}
+		defer release()
 	}
-	return o.result(), nil
+	o, err := in.plan(ctx, s)
+	if err == nil && write {
+		err = ctx.Err() // the last check before anything is written
+	}
+	if err == nil && write && !o.dry {
+		err = s.commit(o)
+	}
+	return o, err
 }
 
 // commit saves the changes and adds them to the history.
@@ -97,24 +110,6 @@ func (s *toolCall) commit(o *outcome) error {
 			"before it are not kept any more either.")
 	}
 	return nil
-}
-
-func (e *editor) preview(ctx context.Context, r *sdk.Request, in planner) (*outcome, error) {
-	s, err := e.enter(r)
-	if err != nil {
-		return nil, err
-	}
-	defer s.root.Close()
-	paths, err := in.targets(s)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		if _, err := s.find(path); err != nil {
-			return nil, err
-		}
-	}
-	return in.plan(ctx, s)
 }
 
 // A toolCall is one call with its workspace.
@@ -170,29 +165,34 @@ func secretFile(given, name, why string) error {
 			"allow_secrets = [%q].", name)}
 }
 
-// lock acquires the locks of the files at some paths.
-func (s *toolCall) lock(ctx context.Context, paths []string) (release func(), err error) {
-	places := map[string]string{} // by path
+// places are the real paths of the files at some paths.
+func (s *toolCall) places(paths []string) (map[string]string, error) {
+	out := map[string]string{}
 	for _, path := range paths {
 		p, err := s.find(path)
 		if err != nil {
 			return nil, err
 		}
-		places[path] = p.Real()
+		out[path] = p.Real()
 	}
+	return out, nil
+}
+
+// lock acquires the locks of files, whose real paths must stay those that they are.
+func (s *toolCall) lock(ctx context.Context, places map[string]string) (release func(), err error) {
 	release, err = s.files.acquireAll(ctx, slices.Collect(maps.Values(places)))
 	if err != nil {
 		return nil, err
 	}
-	for path, first := range places { // again: the wait may have been long
-		p, err := s.find(path)
-		if err == nil && p.Real() != first {
+	now, err := s.places(slices.Collect(maps.Keys(places))) // again: the wait may have been long
+	for path, first := range places {
+		if err == nil && now[path] != first {
 			err = fileChanged(path)
 		}
-		if err != nil {
-			release()
-			return nil, err
-		}
+	}
+	if err != nil {
+		release()
+		return nil, err
 	}
 	return release, nil
 }

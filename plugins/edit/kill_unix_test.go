@@ -77,14 +77,14 @@ func editUntilKilled(t *testing.T, dir string) {
 		if i%3 == 2 {
 			in = writeInput{Path: killed[0], Content: version(i + 1), Overwrite: true}
 		}
-		if _, err := e.perform(t.Context(), &sdk.Request{Workdir: dir, Tool: "x"}, in); err != nil {
+		if _, err := e.perform(t.Context(), &sdk.Request{Workdir: dir, Tool: "x"}, in, true); err != nil {
 			fmt.Println("failed", err)
 			return
 		}
 		if i%3 == 2 { // all files are at one version again
 			for _, name := range killed[1:] {
 				if _, err := e.perform(t.Context(), &sdk.Request{Workdir: dir, Tool: "x"}, writeInput{Path: name,
-					Content: version(i + 1), Overwrite: true}); err != nil {
+					Content: version(i + 1), Overwrite: true}, true); err != nil {
 					fmt.Println("failed", err)
 					return
 				}

@@ -221,7 +221,7 @@ func TestFitted(t *testing.T) {
 		t.Errorf("fitted as %+v", err)
 	}
 	contains(t, r.failure.Message, "größer ... (all of it is in the result)")
-	if r := shorten(&sdk.Error{Message: "short"}, "").(*refusal); r.result() != nil || r.failure.Message != "short" {
+	if r := shorten(&sdk.Error{Message: "short"}, "").(*refusal); r.text != "" || r.failure.Message != "short" {
 		t.Errorf("a short one became %+v", r)
 	}
 }

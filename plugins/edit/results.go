@@ -142,20 +142,6 @@ type refusal struct {
 func (r *refusal) Error() string { return r.failure.Message }
 func (r *refusal) Unwrap() error { return r.failure }
 
-func (r *refusal) result() *sdk.Result {
-	if r.text == "" {
-		return nil
-	}
-	return sdk.Text(r.text)
-}
-
-func (r *refusal) preview() *sdk.Preview {
-	if r.text == "" {
-		return nil
-	}
-	return &sdk.Preview{Content: r.result().Content}
-}
-
 // names are the error names for the matcher's refusals.
 var names = map[match.Kind]string{
 	match.NotFound:       "MatchNotFound",

@@ -115,7 +115,7 @@ func TestCanceledCallsChangeNothing(t *testing.T) {
 	cancel()
 	r := &sdk.Request{Workdir: f.dir}
 	if _, err := new(editor).perform(ctx, r, replaceInput{Path: "file", OldString: "old",
-		NewString: "new"}); !errors.Is(err, context.Canceled) {
+		NewString: "new"}, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("performed: %v", err)
 	}
 	f.holds(t, "file", "old")
@@ -134,7 +134,7 @@ func TestLinkChangedWhileWaiting(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := e.perform(t.Context(), &sdk.Request{Workdir: f.dir}, replaceInput{Path: "link", OldString: "old",
-			NewString: "new"})
+			NewString: "new"}, true)
 		done <- err
 	}()
 	for deadline, waiting := time.Now().Add(10*time.Second), false; !waiting; runtime.Gosched() {
