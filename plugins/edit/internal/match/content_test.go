@@ -131,6 +131,7 @@ func TestContentThatOnlyLooksLikeAnotherForm(t *testing.T) {
 		{"a.js", "", `log("one\ntwo\nthree\nfour")` + "\n"},
 		{"a.json", "{}\n", `{"a":"one\ntwo\nthree"}` + "\n"},
 		{"a.go", station, strings.ReplaceAll(station, `"no name"`, `"no \"name\"\nof it"`)},
+		{"a.sh", "{\"a\": 1}\n{\"b\": 2}\n", "cat \"x\"\n{\\\"a\\\": 1}\n{\\\"b\\\": 2}\n"},
 		{"a.sh", "x='{\"a\": 1}'\ny=2\n", "x=\"{\\\"a\\\": 1}\"\ny=2\n"},
 	} {
 		before := []byte(test.before)
