@@ -285,16 +285,6 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 			return refuse("ends with "+plural(n, "line")+" that the file has right behind the place", string(t.text(to+n-1)),
 				from, to+n)
 		}
-		for _, step := range []int{-1, +1} {
-			f := to
-			if step < 0 {
-				f = from - 1
-			}
-			if comment, at := c.commentBeside(f, step); at >= 0 {
-				return refuse("has a comment like the one that the file has beside the place", comment, min(from, at),
-					max(to, at+1))
-			}
-		}
 	}
 	return nil
 }
@@ -405,49 +395,6 @@ func (e edges) linesBeside(f, step int) int {
 		}
 	}
 	return 0
-}
-
-// commentBeside returns the comment that new_string starts or ends with, or has next to the first or the last line of
-// old_string, by the step, when the file has one like it from line f on, and old_string has not; -1 when there is none.
-// A comment that the file has in several places may come again.
-func (e edges) commentBeside(f, step int) (comment string, at int) {
-	old, fresh := newSource([]byte(e.old), e.t.syntax), newSource([]byte(e.fresh), e.t.syntax)
-	for f >= 0 && f < len(e.t.lines) && isBlank(e.t.text(f)) {
-		f += step
-	}
-	if f < 0 || f >= len(e.t.lines) {
-		return "", -1
-	}
-	key := e.t.key(f)
-	if alnums([]byte(key)) <= minBeside || old.count(key) > 0 || fresh.count(key) == 0 && len(fresh.comments()) == 0 ||
-		!e.t.commentOnly(f) || e.t.count(key) > 1 { // of which the cheap come first: most edits write no comment
-		return "", -1
-	}
-	edge, outer := old.closeFilled(-1, +1), fresh.closeFilled(-1, +1)
-	if step > 0 {
-		edge, outer = old.closeFilled(len(old.lines), -1), fresh.closeFilled(len(fresh.lines), -1)
-	}
-	pairs := counterparts(old, fresh)
-	kept := func(j int) bool {
-		return pairs[j] >= 0 && likeness(old.key(pairs[j]), fresh.key(j)) > 0
-	}
-	near := []int{outer}
-	if j := slices.Index(pairs, edge); j >= 0 && kept(j) {
-		near = append(near, fresh.closeFilled(j, step))
-	}
-	if fresh.count(key) > 0 {
-		return key, f
-	}
-	for _, j := range near {
-		if j < 0 || !fresh.commentOnly(j) || kept(j) {
-			continue
-		}
-		comment = fresh.key(j)
-		if informative(comment) && likeness(key, comment) > 0 && old.count(comment) == 0 {
-			return comment, f
-		}
-	}
-	return "", -1
 }
 
 var (

@@ -50,7 +50,11 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 		if refusal != nil {
 			return refusal
 		}
-		p.Edits = append(p.Edits, t.literalEdits(kept, at)...)
+		edits := t.literalEdits(kept, at)
+		if refusal := t.doubled(r.old, &alignment{Range: h.Range}, edits); refusal != nil {
+			return refusal
+		}
+		p.Edits = append(p.Edits, edits...)
 		p.Places = append(p.Places, h.Range)
 	}
 	if left > 0 {

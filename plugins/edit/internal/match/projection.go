@@ -72,7 +72,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	}
 	edits, refusal := p.finish()
 	if refusal == nil {
-		refusal = p.doubled(edits)
+		refusal = t.doubled(p.old, p.at, edits)
 	}
 	if refusal == nil {
 		refusal = p.unended(edits)
@@ -100,16 +100,17 @@ func (p *projection) unended(edits []Edit) *Refusal {
 }
 
 // doubled refuses edits that write a line which the file has at the place and old_string leaves out, or a comment like
-// it: the file would have it twice.
-func (p *projection) doubled(edits []Edit) *Refusal {
+// one that it has there or beside it: the file would have it twice.
+func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 	var left []block // what old_string leaves out, or has in other words
-	for _, b := range p.at.blocks {
-		if (b.onlyFile() || b.single() && b.relation == skipped) && alnums(p.t.text(b.f0)) > minBeside &&
-			informative(p.t.key(b.f0)) {
+	for _, b := range a.blocks {
+		if (b.onlyFile() || b.single() && b.relation == skipped) && alnums(t.text(b.f0)) > minBeside &&
+			informative(t.key(b.f0)) {
 			left = append(left, b)
 		}
 	}
-	if len(left) == 0 {
+	beside := t.commentsBeside(old, a)
+	if len(left)+len(beside) == 0 {
 		return nil
 	}
 	more := map[string]int{} // how often the file has a line more
@@ -117,27 +118,58 @@ func (p *projection) doubled(edits []Edit) *Refusal {
 		for l := range bytes.Lines(e.With) {
 			more[squeeze(l)]++
 		}
-		for l := range bytes.Lines(p.t.data[e.Start:e.End]) {
+		for l := range bytes.Lines(t.data[e.Start:e.End]) {
 			more[squeeze(l)]--
 		}
 	}
-	quoted := p.old.counts(0, len(p.old.lines))
-	for _, b := range left {
-		key := p.t.key(b.f0)
-		if more[key] > 0 {
-			return p.conflict(b, "the file has a line there that old_string does not have, and new_string has it, too")
-		}
+	quoted := old.counts(0, len(old.lines))
+	comes := func(f int, code bool) bool { // a line like one of the file; with code it need not be a comment
 		for l, n := range more {
-			if n > 0 && p.t.commentOnly(b.f0) && quoted[l] == 0 && p.comesLike(l, key, more) {
-				return p.conflict(b, "the file has a comment there that old_string does not have, and new_string has one like it")
+			if l != "" && n > 0 && quoted[l] == 0 && (code || newSource([]byte(l), t.syntax).commentOnly(0)) &&
+				comesLike(l, t.key(f), more) {
+				return true
 			}
+		}
+		return false
+	}
+	for _, b := range left {
+		if more[t.key(b.f0)] > 0 {
+			return t.conflict(a, b, "the file has a line there that old_string does not have, and new_string has it, too")
+		}
+		if t.commentOnly(b.f0) && comes(b.f0, true) {
+			return t.conflict(a, b, "the file has a comment there that old_string does not have, and new_string has one like it")
+		}
+	}
+	for _, f := range beside {
+		if more[t.key(f)] > 0 || comes(f, false) {
+			out := guard("new_string has a comment like the one that the file has beside the place, "+quoteShort(t.key(f))+
+				", and old_string has not. The file would have that twice.",
+				"Give all of the lines that are shown in old_string, or leave that out of new_string.")
+			t.show(out, Range{min(a.Start, t.lines[f].start), max(a.End, t.lines[f].end)})
+			return out
 		}
 	}
 	return nil
 }
 
+// commentsBeside are the comments above and below a place. One that the file has in several places may come again.
+func (t *Text) commentsBeside(old *source, a *alignment) (out []int) {
+	from, to := t.span(a.Range)
+	for _, b := range a.blocks { // comments at the edges are part of what old_string quotes
+		if !b.oneSided() {
+			from, to = min(from, b.f0), max(to, b.f1)
+		}
+	}
+	for _, f := range []int{t.closeFilled(from, -1), t.closeFilled(to-1, +1)} {
+		if f >= 0 && t.commentOnly(f) && alnums(t.text(f)) > minBeside && old.count(t.key(f)) == 0 && t.count(t.key(f)) == 1 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // comesLike reports whether a line that comes is like a comment that stays, and has not become of a line that goes.
-func (p *projection) comesLike(l, comment string, more map[string]int) bool {
+func comesLike(l, comment string, more map[string]int) bool {
 	like := similarity(l, comment)
 	for gone, n := range more {
 		if n < 0 && similarity(l, gone) >= like {
