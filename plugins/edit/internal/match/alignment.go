@@ -52,7 +52,7 @@ func (t *Text) align(f *finding, h hit) *alignment {
 		}
 		last.o1, last.f1 = max(last.o1, o+1), max(last.f1, l+1)
 	}
-	a.blocks = t.headBlocks(old, equal[0].o0, equal[0].f0)
+	a.blocks = t.edgeBlocks(old, 0, equal[0].o0, equal[0].f0, -1)
 	for i, b := range equal {
 		if i > 0 {
 			before := equal[i-1]
@@ -61,48 +61,40 @@ func (t *Text) align(f *finding, h hit) *alignment {
 		a.blocks = append(a.blocks, b)
 	}
 	last := equal[len(equal)-1]
-	a.blocks = append(a.blocks, t.tailBlocks(old, last.o1, last.f1)...)
+	a.blocks = append(a.blocks, t.edgeBlocks(old, last.o1, len(old.lines), last.f1, +1)...)
 	return a
 }
 
-// headBlocks aligns the lines of old_string before those that the pass compared, tailBlocks the lines behind them.
-func (t *Text) headBlocks(old *source, o1, f1 int) []block {
-	if len(old.commentLines(0, o1)) == 0 {
-		return t.outerBlanks(0, o1, f1, -1)
+// edgeBlocks aligns the lines of old_string before those that the pass compared, or with a step of 1 behind them, with
+// what the file has on that side of line f.
+func (t *Text) edgeBlocks(old *source, o0, o1, f, step int) []block {
+	if len(old.commentLines(o0, o1)) == 0 {
+		return t.outerBlanks(o0, o1, f, step)
 	}
-	out := t.gap(old, 0, o1, t.above(f1, o1+slack), f1)
-	for len(out) > 0 && out[0].onlyFile() {
+	near := t.uncoded(f, o1-o0+slack, step)
+	out := t.gap(old, o0, o1, near.from, near.to)
+	for len(out) > 0 && step < 0 && out[0].onlyFile() {
 		out = out[1:]
 	}
-	return out
-}
-
-func (t *Text) tailBlocks(old *source, o0, f0 int) []block {
-	o1 := len(old.lines)
-	if len(old.commentLines(o0, o1)) == 0 {
-		return t.outerBlanks(o0, o1, f0, +1)
-	}
-	out := t.gap(old, o0, o1, f0, t.below(f0, o1-o0+slack))
-	for len(out) > 0 && out[len(out)-1].onlyFile() {
+	for len(out) > 0 && step > 0 && out[len(out)-1].onlyFile() {
 		out = out[:len(out)-1]
 	}
 	return out
 }
 
-// above returns the first of at most n lines before line f that are blank or comments, below what is behind the last
-// of those from f on.
-func (t *Text) above(f, n int) int {
-	for ; n > 0 && f > 0 && t.blankOrComment(f-1); n-- {
-		f--
+// uncoded are at most n lines before line f, or with a step of 1 from it on, that are blank or comments.
+func (t *Text) uncoded(f, n, step int) (out span) {
+	for out = (span{f, f}); out.to-out.from < n; {
+		switch {
+		case step < 0 && out.from > 0 && t.blankOrComment(out.from-1):
+			out.from--
+		case step > 0 && out.to < len(t.lines) && t.blankOrComment(out.to):
+			out.to++
+		default:
+			return out
+		}
 	}
-	return f
-}
-
-func (t *Text) below(f, n int) int {
-	for ; n > 0 && f < len(t.lines) && t.blankOrComment(f); n-- {
-		f++
-	}
-	return f
+	return out
 }
 
 // outerBlanks aligns the blank lines at one end of old_string with those of the file beside the place, if the file
@@ -201,8 +193,9 @@ func (t *Text) edgeCommentsFit(r *reading, h hit) bool {
 	}
 	from, to := t.span(h.Range)
 	n := len(r.old.lines)
-	return commentsFit(r.old.commentLines(0, first), t.commentLines(t.above(from, first), from)) &&
-		commentsFit(r.old.commentLines(last+1, n), t.commentLines(to, t.below(to, n-last-1)))
+	above, below := t.uncoded(from, first, -1), t.uncoded(to, n-last-1, +1)
+	return commentsFit(r.old.commentLines(0, first), t.commentLines(above.from, from)) &&
+		commentsFit(r.old.commentLines(last+1, n), t.commentLines(to, below.to))
 }
 
 func commentsFit(old, file []string) bool {
