@@ -48,6 +48,8 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 		{"to blanks on purpose", "a.go", tabs, "\t\tb()\n", "        b()\n"},
 		{"a string", "a.go", tabs, "\t\tb()\n", "\t\tb(`\n  c {\n    d\n`)\n"},
 		{"a file with both", "a.c", "\ta();\n    b();\n\tc();\n", "\ta();\n", "    a(1);\n"},
+		{"far from what is indented", "a.py", "# One.\n# Two.\n\nx = 1\ny = 2\nz = 3\n\ndef f():\n\treturn x\n", "# One.\n# Two.",
+			"# One.\ndef g():\n    return 1\n# Two."},
 		{"alignment behind tabs", "a.go", tabs, "\t\tb()\n", "\t\tb(\n\t\t  c)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

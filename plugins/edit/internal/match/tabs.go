@@ -12,7 +12,7 @@ import (
 // inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
 // new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
 func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
-	char := cmp.Or(t.indentedWith(), t.indentedAround(at))
+	char := t.indentedAround(at)
 	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return r
 	}
@@ -173,28 +173,8 @@ func blanksPerTab(a, b string) int {
 	return 0
 }
 
-// indentedWith is the byte that the lines of the file are indented with: a tab, or a blank if there is no tab; 0 when
+// indentedAround is the byte that the lines of a range and some next to it are indented with, a tab or a blank; 0 when
 // that is not clear.
-func (t *Text) indentedWith() byte {
-	tabs, spaces := 0, 0
-	for _, l := range t.lines {
-		switch b := t.data[l.start:l.end]; {
-		case len(b) > 1 && b[0] == '\t':
-			tabs++
-		case len(b) > 2 && b[0] == ' ' && b[1] == ' ':
-			spaces++
-		}
-	}
-	switch {
-	case tabs > 0 && spaces*20 <= tabs:
-		return '\t'
-	case tabs == 0 && spaces > 0:
-		return ' '
-	}
-	return 0
-}
-
-// indentedAround does the same for the lines of a range and some next to it, if all are indented with it.
 func (t *Text) indentedAround(at Range) byte {
 	from, to := t.span(at)
 	for range orderContext {
