@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -23,11 +24,8 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 			}
 			continue
 		}
-		refusal := t.twice(f.reading, &alignment{Range: h.Range, headCut: true, tailCut: true})
-		if refusal == nil {
-			refusal = t.commentedOut(f.reading, h.Range)
-		}
-		if refusal != nil {
+		cut := &alignment{Range: h.Range, headCut: true, tailCut: true}
+		if refusal := cmp.Or(t.twice(f.reading, cut), t.commentedOut(f.reading, h.Range)); refusal != nil {
 			return refusal
 		}
 		r := *f.reading

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -344,9 +345,6 @@ func (p *projection) body(f int) Range {
 
 // replace puts new line j in place of a line that it has little in common with.
 func (p *projection) replace(u block, j int) *Refusal {
-	if refusal := p.checkComment(u); refusal != nil {
-		return refusal
-	}
 	tail, oldTail := p.t.commentStart(u.f0), p.old.commentStart(u.o0)
 	if !p.t.commentOnly(u.f0) && !p.equal(p.t.data[tail:p.t.lines[u.f0].end], p.old.data[oldTail:p.old.lines[u.o0].end]) {
 		return p.conflict(u, "a line that is rewritten has a comment in the file that old_string does not have")
@@ -430,10 +428,7 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 	if h.na == h.nb {
 		return nil
 	}
-	if refusal := p.checkOrder(h); refusal != nil {
-		return refusal
-	}
-	return p.checkInsertion(h)
+	return cmp.Or(p.checkOrder(h), p.checkInsertion(h))
 }
 
 // contested reports whether a line of old_string next to a unit is not in the file and could as well be aligned with

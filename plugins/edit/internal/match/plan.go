@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,10 +25,7 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 	}
 	p, refusal := t.plan(c)
 	if refusal == nil {
-		refusal = t.checkTabs(c, p)
-	}
-	if refusal == nil {
-		refusal = t.checkDedent(c, p)
+		refusal = cmp.Or(t.checkTabs(c, p), t.checkDedent(c, p))
 	}
 	if refusal != nil {
 		return nil, refusal
@@ -190,13 +188,7 @@ func (t *Text) checkNew(c Change, r *reading, places []Range) *Refusal {
 	if c.Strictness == Exact {
 		return nil
 	}
-	if refusal := t.placeholders(r, places); refusal != nil {
-		return refusal
-	}
-	if refusal := t.onlyNewMarked(r, places); refusal != nil {
-		return refusal
-	}
-	return t.onlyNewFenced(r, places)
+	return cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
 }
 
 // maxNearLine is how close a place must be to near_line to be chosen; it must also be twice as close as the next.

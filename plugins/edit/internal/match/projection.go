@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -72,10 +73,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	}
 	edits, refusal := p.finish()
 	if refusal == nil {
-		refusal = t.doubled(p.old, p.at, edits)
-	}
-	if refusal == nil {
-		refusal = p.unended(edits)
+		refusal = cmp.Or(t.doubled(p.old, p.at, edits), p.unended(edits))
 	}
 	return edits, refusal
 }
