@@ -154,10 +154,16 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 		strings.TrimSpace(old) != strings.TrimRight(firstLine(old), blanks) || !t.lostIndent(old, lines, before, at) {
 		return r.new, ""
 	}
+	step, _ := commonStep(0, newSource([]byte(r.new), nil))
 	for i, l := range lines {
-		if i > 0 && !isBlankString(l) {
-			lines[i] = before + l
+		if i == 0 || isBlankString(l) {
+			continue
 		}
+		if n := indentLen([]byte(l)); step != "" && strings.Trim(before, "\t")+strings.Trim(step+l[:n], " ") == "" &&
+			n%len(step) == 0 {
+			l = strings.Repeat("\t", n/len(step)) + l[n:]
+		}
+		lines[i] = before + l
 	}
 	return strings.Join(lines, "\n"), "The lines of new_string are indented as the line is in the file; both strings " +
 		"lost that indentation."

@@ -28,10 +28,6 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
 	code := !t.unknown() && !t.prose()
-	if text, ok := behindOpener(fresh, was[0]); ok && code && char == '\t' &&
-		!t.inText(strings.Split(r.new, "\n"), 0, []Range{at}) {
-		return r.with(text, newIndentation(char))
-	}
 	width, widths := 0, map[int]bool{} // of a tab, in blanks
 	pairs := counterparts(r.old, fresh)
 	depth := func(i int) string {
@@ -107,53 +103,6 @@ func newIndentation(char byte) string {
 	names := map[byte]string{' ': "spaces", '\t': "tabs"}
 	return "new_string was indented with " + names[' '+'\t'-char] + " and the file is with " + names[char] +
 		": new lines were indented as the file is."
-}
-
-// behindOpener indents lines that have blanks with tabs, where the first one begins a block and lost its indentation,
-// which is ind in the file: the next is one tab deeper. Their blanks are counted from that line.
-func behindOpener(fresh *source, ind string) (text string, ok bool) {
-	next := fresh.closeFilled(0, +1)
-	if next < 0 || ind == "" || strings.Trim(ind, "\t") != "" || leading(fresh.text(0)) != "" ||
-		!opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
-		return "", false
-	}
-	var depths []int // how many blanks there are before lines
-	for i := next; i < len(fresh.lines); i++ {
-		own := leading(fresh.text(i))
-		if strings.Contains(own, "\t") {
-			return "", false
-		}
-		if !isBlank(fresh.text(i)) {
-			depths = append(depths, len(own))
-		}
-	}
-	first := depths[0]
-	slices.Sort(depths)
-	depths = slices.Compact(depths)
-	step := first // the one that it must have when there is no other
-	for i := 1; i < len(depths); i++ {
-		step = min(step, depths[i]-depths[i-1])
-	}
-	if first == 0 || len(depths) > 1 && first != step {
-		return "", false
-	}
-	lines := []string{string(fresh.text(0))}
-	for i := 1; i < len(fresh.lines); i++ {
-		l, n := fresh.text(i), indentLen(fresh.text(i))
-		switch {
-		case n%step != 0:
-			return "", false
-		case isBlank(l):
-			lines = append(lines, string(l))
-		default:
-			lines = append(lines, ind+strings.Repeat("\t", n/step)+string(l[n:]))
-		}
-	}
-	text = strings.Join(lines, "\n")
-	if bytes.HasSuffix(fresh.data, newline) {
-		text += "\n"
-	}
-	return text, true
 }
 
 // blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and maybe some blanks behind them
