@@ -3,7 +3,6 @@ package match
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -27,58 +26,34 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
-	code := !t.unknown() && !t.prose()
-	width, widths := 0, map[int]bool{} // of a tab, in blanks
+	widths := map[int]bool{} // of a tab, in blanks
 	pairs := counterparts(r.old, fresh)
-	depth := func(i int) string {
-		ind := leading(fresh.text(i))
-		if i == 0 && ind == "" && pairs[0] == 0 && !opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
-			return was[0] // both strings lost it
-		}
-		return ind
-	}
 	for n, o := range pairs {
-		own := leading(fresh.text(n))
-		if isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0 {
-			continue
-		}
-		var per []int
-		if o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0 {
-			per = []int{blanksPerTab(own, was[o])}
-		} else if width == 0 { // a new line, as deep as the one before it or behind it
-			near := []int{fresh.closeFilled(n, -1), fresh.closeFilled(n, +1)}
-			if near[0] >= 0 && opener().Match(bytes.TrimRight(fresh.text(near[0]), blanks)) {
-				slices.Reverse(near) // it is deeper than the one before it
-				if code && depth(near[1]) == "" && (near[1] > 0 || was[0] == "") {
-					per = []int{blanksPerTab(own, string(char))}
+		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
+		switch {
+		case isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0:
+		case o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0:
+			widths[blanksPerTab(own, was[o])] = true
+		case above < 0 || !opener().Match(bytes.TrimRight(fresh.text(above), blanks)): // as deep as the line above or below
+			for _, i := range []int{above, fresh.closeFilled(n, +1)} {
+				depth := leading(fresh.text(max(i, 0)))
+				if i == 0 && depth == "" && pairs[0] == 0 {
+					depth = was[0] // both strings lost it
+				}
+				if w := blanksPerTab(own, depth); i >= 0 && w > 0 && len(widths) == 0 {
+					widths[w] = true
 				}
 			}
-			for _, i := range near {
-				if w := blanksPerTab(own, depth(max(i, 0))); i >= 0 && w > 0 && per == nil {
-					per = []int{w}
-				}
-			}
-		}
-		for _, n := range per {
-			width = cmp.Or(width, n)
-			widths[n] = true
 		}
 	}
-	if width == 0 && t.layoutMatters() {
+	width := 0
+	for width = range widths {
+	}
+	if len(widths) != 1 && (len(widths) > 1 || !t.unknown() && !t.prose()) {
 		width = t.stepWidth(fresh, other)
 	}
-	if width == 0 {
+	if width < 2 {
 		return r
-	}
-	if len(widths) > 1 { // some lines are at another depth than before: a tab is one step
-		blank := t.source
-		if other == ' ' {
-			blank = fresh
-		}
-		step, _ := commonStep(0, blank)
-		if width = len(step); width < 2 {
-			return r
-		}
 	}
 	lines := strings.Split(r.new, "\n")
 	for i, l := range lines {
@@ -132,15 +107,17 @@ func (t *Text) indentedAround(at Range) byte {
 		}
 		to = max(to, t.closeFilled(to-1, +1)+1)
 	}
-	char := byte(0)
+	var char, comment byte
 	for i := from; i < to; i++ {
-		ind := leading(t.text(i))
-		if isBlank(t.text(i)) || ind == "" {
-			continue
-		}
-		if char = cmp.Or(char, ind[0]); strings.Trim(ind, string(char)) != "" {
+		switch ind := leading(t.text(i)); {
+		case ind == "" || isBlank(t.text(i)):
+		case t.commentOnly(i): // which may be drawn with blanks
+			comment = cmp.Or(comment, ind[0])
+		case char != 0 && ind[0] != char: // blanks behind tabs are alignment
 			return 0
+		default:
+			char = ind[0]
 		}
 	}
-	return char
+	return cmp.Or(char, comment)
 }
