@@ -53,8 +53,8 @@ func addEdit[In planner](p *sdk.Plugin, e *editor, t sdk.Tool) {
 	})
 }
 
-// run plans edits, and makes them if it is to write, holding the locks of their files. Text is what an error has no room
-// for.
+// run plans edits, and makes them if it is to write, holding the locks of their files. Text is what an error has no
+// room for.
 func (e *editor) run(ctx context.Context, r *sdk.Request, in planner, write bool) (o *outcome, text string, err error) {
 	o, err = e.perform(ctx, r, in, write)
 	if refused, ok := errors.AsType[*refusal](err); ok {

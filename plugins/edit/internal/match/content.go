@@ -54,7 +54,7 @@ func (t *Text) disguised(content string, made bool) *Refusal {
 			bare = strings.Join(inner, "\n")
 		}
 	}
-	is := ""
+	var is string
 	code := t.syntax != nil && !t.prose()
 	patch, plus := patchStart().MatchString(bare), withoutPlus(bare)
 	raw, shown := patchLines(bare)

@@ -64,7 +64,8 @@ func (t *Text) stream(ignored equivalence) *stream {
 	return t.streams[ignored]
 }
 
-// normalize makes the stream of a text, normalizeLines that of some lines, with a byte that no text has between those that are apart.
+// normalize makes the stream of a text, normalizeLines that of some lines, with a byte that no text has between those
+// that are apart.
 func normalize(src *source, ignored equivalence) *stream {
 	return normalizeLines(src, ignored, []span{{0, len(src.lines)}})
 }
@@ -82,10 +83,9 @@ func normalizeLines(src *source, ignored equivalence, parts []span) *stream {
 	case ignored&comments != 0:
 		left = src.comments()
 	}
-	for i, part := range parts {
-		if i > 0 {
-			end := src.lines[parts[i-1].to-1].next
-			s.add(0, end, end)
+	for _, part := range parts {
+		if n := len(s.end); n > 0 {
+			s.add(0, int(s.end[n-1]), int(s.end[n-1]))
 		}
 		s.lines(src, ignored, left, part)
 	}

@@ -53,8 +53,8 @@ func (s *source) bytes(part span) []byte {
 	return s.data[s.lines[part.from].start:s.lines[part.to-1].next]
 }
 
-// ink counts the letters and the signs of ASCII in a text. The stream of any equivalence that ignores no comments and no
-// separators has at least a byte for each.
+// ink counts the letters and the signs of ASCII in a text. The stream of any equivalence that ignores no comments and
+// no separators has at least a byte for each.
 func ink(b []byte) (n int) {
 	for _, r := range string(b) {
 		if r > ' ' && r < utf8.RuneSelf || r >= utf8.RuneSelf && unicode.IsLetter(r) {
