@@ -25,18 +25,18 @@ var (
 
 // keepFirstIndent gives new_string the indentation of its first line, or of all lines, that it lost and old_string has.
 // A block that is moved to the left in another way stays so.
-func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refusal) {
+func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	is := firstLine(r.new)
 	before, _ := t.around(at)
-	if fresh, lost, sure := t.lostMargin(r, at); lost && sure && c.Strictness != Exact {
+	if fresh, lost, sure := t.lostMargin(r, at); lost && sure {
 		return r.with(fresh, "new_string lost the indentation that all lines of old_string have; it was kept."), nil
-	} else if lost && c.Strictness != Exact && t.syntax == python {
+	} else if lost && t.syntax == python {
 		out := guard("new_string lost the indentation that all lines of old_string have, and here that may end a block.",
 			"Indent all lines of new_string as they shall be in the file.")
 		t.show(out, at)
 		return r, out
 	}
-	if c.Strictness == Exact || !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
+	if !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
 		return r, nil
@@ -144,13 +144,13 @@ var (
 // indentRest gives the lines of new_string behind its first one the indentation of the one line that an exact match of
 // old_string is, where old_string begins behind that indentation and new_string is indented from there, too: taken
 // literally, they would stand farther to the left, and in some languages end the block. The note says so.
-func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
+func (t *Text) indentRest(r *reading, at Range) (fresh, note string) {
 	before, after := t.around(at)
 	if at.End > at.Start && t.data[at.End-1] == '\n' {
 		after = ""
 	}
 	old, lines := string(r.old.data), strings.Split(r.new, "\n")
-	if c.Strictness == Exact || before == "" || !isBlankString(before+after) ||
+	if before == "" || !isBlankString(before+after) ||
 		strings.TrimSpace(old) != strings.TrimRight(firstLine(old), blanks) || !t.lostIndent(old, lines, before, at) {
 		return r.new, ""
 	}

@@ -30,7 +30,7 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 		}
 		r := *f.reading
 		var shared, rest string
-		if r.new, rest = t.indentRest(c, f.reading, h.Range); rest == "" {
+		if r.new, rest = t.indentRest(f.reading, h.Range); rest == "" {
 			r.new, shared = t.fitEdges(&r, h.Range)
 		}
 		fresh, note, refusal := t.keepLineBreaks(&r, h.Range)

@@ -52,8 +52,8 @@ var (
 
 // checkTabs refuses edits after which a line is indented with tabs next to one with blanks, or the other way round,
 // where that matters and the file has no such lines yet.
-func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
-	if c.Strictness == Exact || !t.layoutMatters() || len(t.mixedIndents(t.edited(p))) == 0 {
+func (t *Text) checkTabs(p *Plan) *Refusal {
+	if !t.layoutMatters() || len(t.mixedIndents(t.edited(p))) == 0 {
 		return nil
 	}
 	had := t.mixedIndents(t.source)
@@ -127,7 +127,7 @@ func (t *Text) mixedIndents(s *source) map[indentPair][]int {
 // checkDedent refuses edits that end the block of a line above their place in Python or YAML: what they write begins no
 // deeper than that line, where the file has a block. What old_string quotes the model sees, and may mean.
 func (t *Text) checkDedent(c Change, p *Plan) *Refusal {
-	if c.Strictness == Exact || t.syntax != python && t.syntax != yaml ||
+	if t.syntax != python && t.syntax != yaml ||
 		squeeze([]byte(c.Old)) == squeeze([]byte(c.New)) { // indentation is the change
 		return nil
 	}

@@ -8,7 +8,7 @@
 //  2. Where old_string is: the passes (passes.go), from exact to loose, each for all readings. The first that finds the
 //     text decides: one place is changed, several are refused. If none does, misspelt words are read as the file spells
 //     them (spelling.go), and at last lines are compared with lines (pass 8, similar.go).
-//  3. What new_string has that was not meant to be written is taken out or refused (newAlone, checkNew).
+//  3. What new_string has that was not meant to be written is taken out or refused (adapted).
 //  4. The edits. An exact match is replaced literally, but for what would do harm (exact.go, edges.go, tabs.go). No
 //     other pass writes what it compared: its lines are aligned with those of the file (alignment.go), the difference
 //     between old_string and new_string is projected on these (projection.go, hunks.go, merge.go), and the rest stays.

@@ -24,8 +24,8 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 		return p, nil
 	}
 	p, refusal := t.plan(c)
-	if refusal == nil {
-		refusal = cmp.Or(t.checkTabs(c, p), t.checkDedent(c, p))
+	if refusal == nil && c.Strictness != Exact {
+		refusal = cmp.Or(t.checkTabs(p), t.checkDedent(c, p))
 	}
 	if refusal != nil {
 		return nil, refusal
@@ -170,25 +170,20 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 }
 
 // adapted is a reading with new_string as it is meant for its places: without what it has and old_string has not, and
-// indented as the file is. It is refused when what else it has was most likely not meant to be written.
+// indented as the file is. It is refused when what else it has was most likely not meant to be written. A strictness of
+// exact means it literally.
 func (t *Text) adapted(c Change, r *reading, places []Range) (*reading, *Refusal) {
-	r, refusal := t.newAlone(c, r, places[0])
+	if c.Strictness == Exact {
+		return r, nil
+	}
+	r, refusal := t.newAlone(r, places[0])
 	if refusal == nil {
-		refusal = t.checkNew(c, r, places)
+		refusal = cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
 	}
 	if refusal != nil {
 		return nil, refusal
 	}
-	return t.keepFirstIndent(c, t.inFileForm(c, r, places[0]), places[0])
-}
-
-// checkNew refuses new_string when what it has was most likely not meant to be written into the file, at any
-// strictness but exact.
-func (t *Text) checkNew(c Change, r *reading, places []Range) *Refusal {
-	if c.Strictness == Exact {
-		return nil
-	}
-	return cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
+	return t.keepFirstIndent(t.inFileForm(r, places[0]), places[0])
 }
 
 // maxNearLine is how close a place must be to near_line to be chosen; it must also be twice as close as the next.

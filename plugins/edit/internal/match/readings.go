@@ -332,9 +332,9 @@ func withoutColumn(s, marks string) (string, bool) {
 
 // newAlone takes from new_string the line numbers, look-alikes and escapes that it has and old_string has not. Where it
 // is not clear whether they are meant the change is refused. The place is that of old_string.
-func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) {
+func (t *Text) newAlone(r *reading, place Range) (*reading, *Refusal) {
 	at := t.lineAt(place.Start)
-	if c.Strictness == Exact || r.name != "" {
+	if r.name != "" {
 		return r, nil
 	}
 	if fresh, ok, refusal := t.numbersAlone(r, at); ok || refusal != nil {

@@ -10,9 +10,9 @@ import (
 
 // inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
 // new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
-func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
+func (t *Text) inFileForm(r *reading, at Range) *reading {
 	char := t.indentedAround(at)
-	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
+	if char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return r
 	}
 	other := ' ' + '\t' - char
