@@ -18,6 +18,7 @@ type buffer struct {
 	before   *snapshot // nil when the file is new
 	form     form
 	text     []byte
+	lines    *match.Text   // the text as the matcher has it; made when needed
 	inserted []match.Range // the parts of text that edits have put there
 }
 
@@ -51,7 +52,10 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 		c.Old, c.New = withCR(c.Old), withCR(c.New)
 	}
 	c.Inserted = b.inserted
-	plan, err := match.NewText(b.place.Path, b.text).Plan(c)
+	if b.lines == nil {
+		b.lines = match.NewText(b.place.Path, b.text)
+	}
+	plan, err := b.lines.Plan(c)
 	if err != nil {
 		if e := b.form.finds(b.place.Path, c.Old); e != nil {
 			return nil, e
@@ -62,6 +66,7 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 		return nil, tooLarge(b.place.Path, fmt.Sprintf("would grow to %d bytes", size))
 	}
 	b.text = plan.Apply(b.text)
+	b.lines = b.lines.After(plan, b.text)
 	b.inserted = insertedAfter(b.inserted, plan.Edits)
 	return plan, nil
 }

@@ -35,10 +35,33 @@ type Text struct {
 
 // NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
 // name determines the language. Data must not change afterwards.
-func NewText(name string, data []byte) *Text {
-	t := &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{}}
+func NewText(name string, data []byte) *Text { return newText(name, newSource(data, syntaxOf(name))) }
+
+func newText(name string, s *source) *Text {
+	t := &Text{name: name, source: s, streams: map[equivalence]*stream{}}
 	t.step = sync.OnceValues(func() (string, map[string]int) { return commonStep(0, t.source) })
 	return t
+}
+
+// After is the text after a plan, whose edits give data. It takes over the lines that stay: the text before must not be
+// used any more.
+func (t *Text) After(p *Plan, data []byte) *Text {
+	if len(t.lines) == 0 {
+		return NewText(t.name, data)
+	}
+	from, last := t.lineAt(p.Edits[0].Start), t.lineAt(p.Edits[len(p.Edits)-1].End)
+	start, growth := t.lines[from].start, p.Growth()
+	fresh := newSource(data[start:t.lines[last].next+growth], nil).lines
+	lines := slices.Replace(t.lines, from, last+1, fresh...)
+	for i := from; i < len(lines); i++ {
+		shift := growth
+		if i < from+len(fresh) {
+			shift = start
+		}
+		l := &lines[i]
+		l.start, l.end, l.next = l.start+shift, l.end+shift, l.next+shift
+	}
+	return newText(t.name, &source{data: data, lines: lines, syntax: t.syntax})
 }
 
 // A Change is a change that a model asks for.

@@ -54,6 +54,9 @@ func checkPlan(t interface{ Fatalf(string, ...any) }, data []byte, c Change, p *
 	if !c.All && c.Expected < 2 && len(p.Places) != 1 {
 		t.Fatalf("%d places", len(p.Places))
 	}
+	if got := NewText("a.go", data).After(p, after); !slices.Equal(got.lines, newSource(after, nil).lines) {
+		t.Fatalf("the lines of %q are not %v", after, got.lines)
+	}
 	back, shift := &Plan{}, 0
 	for i, e := range p.Edits {
 		if e.Start > e.End || e.End > len(data) || i > 0 && e.Start < p.Edits[i-1].End {

@@ -108,10 +108,11 @@ func (t *Text) indentedAround(at Range) byte {
 		to = max(to, t.closeFilled(to-1, +1)+1)
 	}
 	var char, comment byte
-	for i := from; i < to; i++ {
-		switch ind := leading(t.text(i)); {
-		case ind == "" || isBlank(t.text(i)):
-		case t.commentOnly(i): // which may be drawn with blanks
+	near := newSource(t.bytes(span{from, to}), t.syntax)
+	for i := range near.lines {
+		switch ind := leading(near.text(i)); {
+		case ind == "" || isBlank(near.text(i)):
+		case near.commentOnly(i): // which may be drawn with blanks
 			comment = cmp.Or(comment, ind[0])
 		case char != 0 && ind[0] != char: // blanks behind tabs are alignment
 			return 0
