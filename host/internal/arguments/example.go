@@ -90,11 +90,11 @@ type exampleWriter struct {
 
 func (e exampleWriter) top(otherwise string) json.RawMessage {
 	e.left = maxExampleValues
-	root, ok := e.root.(map[string]any)
-	if !ok {
+	if _, ok := e.root.(map[string]any); !ok {
 		return json.RawMessage("{}")
 	}
-	root = maps.Clone(e.follow(root))
+	root := map[string]any{}
+	maps.Copy(root, e.follow(e.root)) // which may lead nowhere
 	if required, _ := root["required"].([]any); len(required) == 0 && otherwise != "" {
 		root["required"] = []any{otherwise}
 	}
