@@ -63,10 +63,12 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"
 		if c.outcome == sdk.OutcomeNotSent {
 			e.Message = c.Tool + " could not begin within its limit of " + shown.String() + "; nothing was run"
+		} else if err == nil { // a tool that was stopped has not said what it did
+			c.outcome = sdk.OutcomeUnknown
 		}
 		e.Details = sdk.Details(map[string]int64{"timeout_ms": shown.Milliseconds()})
 		if err == nil { // the tool noticed it first, and may have returned what it has so far
-			result, c.outcome = new(*result), sdk.OutcomeUnknown
+			result = new(*result)
 			result.Error = e
 			return result, nil
 		}

@@ -102,6 +102,11 @@ func TestTimeoutThatTheToolAnswers(t *testing.T) {
 				t.Errorf("%q: %s, %q", message, got, r.Text())
 			}
 		}
+		*own = sdk.Error{Code: sdk.CodeTimeout, Message: "the call was canceled", Outcome: sdk.OutcomeNotSent}
+		if e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeTimeout); e.Outcome != sdk.OutcomeNotSent ||
+			e.Message != "test__run could not begin within its limit of 1m30s; nothing was run" {
+			t.Errorf("not sent: %s: %s", e.Outcome, e.Message)
+		}
 	})
 }
 
