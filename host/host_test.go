@@ -320,8 +320,9 @@ func TestAPluginEndsItsGoroutine(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if tools, _ := h.Tools(t.Context()); len(tools) != 1 {
-			t.Errorf("tools %v", tools)
+		tools, problems := h.Tools(t.Context())
+		if len(tools) != 1 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "it ended its goroutine") {
+			t.Errorf("tools %v, problems %v", tools, problems)
 		}
 		_ = h.Close()
 	}()

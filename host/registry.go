@@ -86,10 +86,13 @@ func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool)
 	for name, l := range r.plugins {
 		if wanted(name) {
 			wg.Go(func() {
-				own, err := l.list(ctx)
-				mu.Lock()
-				defer mu.Unlock()
-				out = append(out, listed{name, own, err})
+				one := listed{plugin: name, err: l.unavailable("it ended its goroutine")}
+				defer func() {
+					mu.Lock()
+					defer mu.Unlock()
+					out = append(out, one)
+				}()
+				one.toolList, one.err = l.list(ctx)
 			})
 		}
 	}
@@ -231,20 +234,21 @@ func (l *listing) close() (err error) {
 
 // ask lists the plugin. An error names the plugin and has a code.
 func (l *listing) ask(ctx context.Context) (tools []sdk.Tool, err error) {
-	unavailable := func(why string) error {
-		return fail(sdk.CodePluginUnavailable, "NoTools", "plugin %q cannot list its tools: %s", l.name, why)
-	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(l.log(), cause, "plugin", l.name)
-			err = unavailable(fmt.Sprintf("it panicked: %v", cause))
+			err = l.unavailable(fmt.Sprintf("it panicked: %v", cause))
 		}
 	}()
 	tools, err = l.plugin.Tools(ctx)
 	if _, coded := errors.AsType[*sdk.Error](err); err != nil && !coded {
-		err = unavailable(err.Error())
+		err = l.unavailable(err.Error())
 	}
 	return tools, err
+}
+
+func (l *listing) unavailable(why string) error {
+	return fail(sdk.CodePluginUnavailable, "NoTools", "plugin %q cannot list its tools: %s", l.name, why)
 }
 
 func (l *listing) ended(ctx context.Context) error {
