@@ -344,6 +344,7 @@ func (t *tracked) summary() *apiv1.CallSummary {
 	return out
 }
 
+// list returns the running calls, the oldest first.
 func (c *Calls) list() []*apiv1.CallSummary {
 	c.mu.Lock()
 	all := slices.Collect(maps.Keys(c.running))
@@ -373,12 +374,14 @@ func (c *Calls) cancel(why string, match func(*tracked) bool) (n int) {
 	return n
 }
 
+// hasSession reports whether a session has made calls lately.
 func (c *Calls) hasSession(key sessionKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[key] != nil
 }
 
+// listSessions returns the sessions, the last active first.
 func (c *Calls) listSessions() (out []*apiv1.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

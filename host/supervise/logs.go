@@ -226,6 +226,7 @@ func (t *tail) ignores(text []byte) bool {
 	return !t.trace.InTrace() && !gotrace.MayBegin(text)
 }
 
+// last returns up to n lines, the oldest first.
 func (t *tail) last(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
