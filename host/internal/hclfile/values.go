@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -354,7 +355,8 @@ func (b *Body) Bytes(name string) (size int64) {
 			return cannotBe(s), `write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`
 		}
 		n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number
-		size = n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+		unit := map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+		size = min(n, math.MaxInt64>>unit) << unit
 		return "", ""
 	}, func(cty.Value) string { return "write " + name + ` = "512MiB"; the units are KiB, MiB, GiB and TiB` })
 	return size
