@@ -175,7 +175,7 @@ var showRows = []row{
 		"no-password list command=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
 	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
 	{"clickhouse-client", mysqlOptions + " q=! query=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
-	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: readsMongo().MatchString, check: asksMongo}},
+	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: plainMongo, check: asksMongo}},
 }
 
 const mysqlOptions = "N B s t E h= u= D= P= p? host= user= database= port= table batch silent skip-column-names"
@@ -239,6 +239,8 @@ var readsMongo = lazy.Regexp(`^\s*(printjson\(|JSON\.stringify\(|EJSON\.stringif
 	`(find|findOne|count|countDocuments|estimatedDocumentCount|distinct|version|stats|getCollectionNames|getIndexes|` +
 	`getCollectionInfos|serverStatus|hello|isMaster)\([^()$\x60]*\)(\.(forEach\(print(json)?\)|` +
 	`(limit|skip|sort|toArray|count|pretty|explain|length|size)(\([^()$\x60]*\))?))*\)?;?\s*$`)
+
+func plainMongo(text string) bool { return readsMongo().MatchString(text) }
 
 var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
 
