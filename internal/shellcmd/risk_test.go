@@ -172,3 +172,12 @@ func TestRiskOfGivenVariables(t *testing.T) {
 		}
 	}
 }
+
+func TestTextsOfInterpretersAreDoubtedOnce(t *testing.T) {
+	for _, text := range []string{"pypy -c 'x()'", "python3 -c 'x()'", "ipython -c 'x()'"} {
+		s, err := shellcmd.Parse(text)
+		if err != nil || len(s.Commands) == 0 || len(s.Commands[0].Doubts) != 1 {
+			t.Errorf("%s: %+v, %v; want one doubt", text, s, err)
+		}
+	}
+}

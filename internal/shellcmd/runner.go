@@ -426,7 +426,7 @@ var textWords = sync.OnceValue(func() map[string]lazy.Words {
 	return wordsOf([][2]lazy.Words{
 		{"-e", "R julia ghc groovy scala elixir iex clojure clj bb racket swift tsx ts-node luajit jruby qjs"},
 		{"--eval", "julia octave elixir iex sbcl tsx ts-node"}, {"-E", "julia"}, {"-p --print", "bun tsx ts-node"},
-		{"--print", "julia"}, {"-eval", "erl"}, {"-c", "guile pypy ipython micropython"}, {"eval", "deno bun"},
+		{"--print", "julia"}, {"-eval", "erl"}, {"-c", "guile ipython micropython"}, {"eval", "deno bun"},
 		{"timeit", "python python3"},
 	})
 })
