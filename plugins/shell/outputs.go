@@ -212,8 +212,11 @@ func newPrivateDir(dir string) (*privateDir, error) {
 }
 
 func (f *privateDir) remove() {
-	f.unlock() // first: Windows removes no file that is open
-	_ = os.RemoveAll(f.path)
+	err := os.RemoveAll(f.path) // with the lock: who gets that later must not find the folder
+	f.unlock()
+	if err != nil { // Windows removes no file that is open
+		_ = os.RemoveAll(f.path)
+	}
 }
 
 func (f *privateDir) unlock() { _ = f.lock.Close() }

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -246,6 +248,32 @@ func TestSweep(t *testing.T) {
 		if _, err := os.Lstat(at(name)); (err == nil) != want {
 			t.Errorf("%s is there: %v, want %v", name, err == nil, want)
 		}
+	}
+}
+
+// A process that makes its folder while another one removes it gets the lock only when the folder is gone, and then makes
+// another one.
+func TestRemovingHoldsTheLock(t *testing.T) {
+	f, err := newPrivateDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 {
+		if err := os.WriteFile(filepath.Join(f.path, strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine, err := os.OpenFile(f.lock.Name(), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mine.Close()
+	go f.remove()
+	for fsutil.LockFile(mine, true) != nil {
+		runtime.Gosched()
+	}
+	if _, err := os.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the lock is free, and the folder is there: %v", err)
 	}
 }
 
