@@ -95,11 +95,15 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 	if err != nil {
 		return command{}, invalidConfig("%s = %.200s: %v", key, raw, err)
 	}
-	c := command{words: words, program: words[0]}
-	if fsutil.HasFolder(c.program) {
-		c.program = fsutil.Absolute(workdir, c.program)
+	return command{words: words, program: programAt(words[0], workdir)}, nil
+}
+
+// programAt is where a program with a path is. An absolute path stays as it is: .. may follow a link in it.
+func programAt(name, workdir string) string {
+	if fsutil.HasFolder(name) && !filepath.IsAbs(name) {
+		return filepath.Join(workdir, name)
 	}
-	return c, nil
+	return name
 }
 
 // commandWords takes a string that names a file to run, as a whole, for that file, whatever characters it has: Gemini
@@ -107,7 +111,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 func commandWords(raw json.RawMessage, workdir string) (words []string, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		if fsutil.HasFolder(text) && fsutil.IsProgram(fsutil.Absolute(workdir, text)) {
+		if fsutil.HasFolder(text) && fsutil.IsProgram(programAt(text, workdir)) {
 			return []string{text}, nil
 		}
 		return splitWords(text)
