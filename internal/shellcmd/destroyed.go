@@ -213,7 +213,7 @@ var deviceUses = sync.OnceValue(func() map[string][]use {
 			fdisk|cfdisk|gdisk !-l !-x !--list, sfdisk !-l !-d !-J !-s !--list !--dump !--json !--show-size !--verify`},
 		{"last", `cp|mv|install|dd_rescue|bmaptool, qemu-img convert`},
 		{"value", `dd|dcfldd|dc3dd, qemu-img dd,
-			fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite`},
+			fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite|--rw=randtrimwrite`},
 		{unnamed, `nvme format|sanitize|write-zeroes, zpool destroy, zfs destroy -r|-R, vgremove|lvremove -f|-y|--force|--yes,
 			diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk`},
 	}.uses()
@@ -239,7 +239,7 @@ func disks(name string, args, operands []string) string {
 		case token[0] == '!':
 			return !optionIn(args, lazy.Words(token[1:]))
 		case strings.Contains(token, "="):
-			return slices.Contains(args, token)
+			return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, token) }) // --rw=write:4k
 		case token[0] == '-':
 			return optionIn(args, lazy.Words(token))
 		}

@@ -101,6 +101,7 @@ var catastrophes = []string{
 	"sg_format --format /dev/sda", "ntfsclone -O /dev/sda1 a", "qemu-img convert -O raw a /dev/sda",
 	"qemu-img dd if=a of=/dev/sda",
 	"bcachefs format /dev/sda", "fio --name=x --rw=randwrite --filename=/dev/sda", "newfs /dev/da0",
+	"fio --name=x --rw=write:4k --filename=/dev/sda", "fio --name=x --rw=randtrimwrite --filename=/dev/sda",
 	"dd if=a of=/dev/block/8:0",
 }
 
