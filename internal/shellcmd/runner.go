@@ -235,11 +235,13 @@ func (w *walker) textRunner(at int) {
 	}
 }
 
-const sshOptions = "4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= " +
-	"Q= R= S= W= w="
+var sshOptions = sync.OnceValue(func() *spec {
+	return leading("4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= " +
+		"S= W= w=")
+})
 
 func afterHost(args []Word) []Word {
-	u := leading(sshOptions).before("ssh", args)
+	u := sshOptions().before("ssh", args)
 	return u.operands[min(1, len(u.operands)):]
 }
 
