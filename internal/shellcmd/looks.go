@@ -170,11 +170,13 @@ var showRows = []row{
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
-		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1)}},
+		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
-		"no-password list command=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
-	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
-	{"clickhouse-client", mysqlOptions + " q=! query=!", spec{says: true, runs: plainQuery, check: asks(maxText)}},
+		"no-password list command=!", spec{says: true, runs: plainQuery, check: asks(maxText, "c", "command", "l", "list")}},
+	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!",
+		spec{says: true, runs: plainQuery, check: asks(maxText, "e", "execute")}},
+	{"clickhouse-client", mysqlOptions + " q=! query=!",
+		spec{says: true, runs: plainQuery, check: asks(maxText, "q", "query")}},
 	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: plainMongo, check: asksMongo}},
 }
 
@@ -197,9 +199,9 @@ func (c *Command) onlyShows() bool {
 var knownWords = operandsAre(func(o Word) bool { return o.Static && !strings.ContainsAny(o.Text, ";#") },
 	" may be more than a name")
 
-// asks is a check for queries, of which those that are options have been read: at least one, and the operands from a
-// number on must be some, too. No other one may be an option after all.
-func asks(from int) func(*invocation) string {
+// asks is a check for queries, of which those that are values of options have been read: at least one of these options,
+// or an operand from a number on, and each of those operands must be a query. No other one may be an option after all.
+func asks(from int, options ...string) func(*invocation) string {
 	return func(u *invocation) string {
 		queries := u.operands[min(from, len(u.operands)):]
 		if slices.ContainsFunc(u.operands, func(o Word) bool { return !o.Static && (o.split || o.kind == glob) }) {
@@ -208,18 +210,15 @@ func asks(from int) func(*invocation) string {
 		if slices.ContainsFunc(queries, func(q Word) bool { return !q.Static || !plainQuery(q.Text) }) {
 			return "it is no query"
 		}
-		if len(u.command.Redirects) > 0 || len(queries) == 0 &&
-			!u.has("c", "command", "e", "execute", "q", "query", "l", "list", "eval") {
+		if len(u.command.Redirects) > 0 || len(queries) == 0 && !u.has(options...) {
 			return "it reads queries"
 		}
 		return ""
 	}
 }
 
-func asksMongo(u *invocation) string {
-	named := operandsAre(func(o Word) bool { return mongoName().MatchString(o.Text) }, " is a program")
-	return checks(asks(1), named)(u)
-}
+var asksMongo = checks(asks(1, "eval"),
+	operandsAre(func(o Word) bool { return mongoName().MatchString(o.Text) }, " is a program"))
 
 var (
 	reads = lazy.Regexp(`(?i)^((select|with|show|describe|desc|explain|values)\b|` +
