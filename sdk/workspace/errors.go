@@ -174,7 +174,7 @@ func (p *Place) DidYouMean() string {
 		}
 		return min(editDistance(wanted, name), editDistance(wanted, strings.Trim(quote(name), `"`))) // as tools show it
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return distance(n) > max(2, len(wanted)/3) })
+	names = slices.DeleteFunc(names, func(n string) bool { return distance(n) > max(2, utf8.RuneCountInString(wanted)/3) })
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(distance(a), distance(b)), strings.Compare(a, b))
 	})

@@ -165,7 +165,7 @@ func TestPathsOfManyParts(t *testing.T) {
 
 func TestNearNames(t *testing.T) {
 	f := start(t, "src/main.go", "", "src/mail.go", "", "src/main_test.go", "", "README.md", "", "Config.HCL", "",
-		"unlike-all-others.txt", "",
+		"unlike-all-others.txt", "", "語/報告書", "", "語/議事録", "",
 		"many/file1", "", "many/file2", "", "many/file3", "", "many/file4", "")
 	f.link(t, map[string]string{"link": "src"})
 	tests := []struct{ path, want string }{
@@ -177,6 +177,8 @@ func TestNearNames(t *testing.T) {
 		{"config.hcl", `Did you mean "Config.HCL"?`},
 		{"scr/main.go", `Did you mean "src"?`},
 		{"link/mian.go", `Did you mean "src/main.go"?`},
+		{"語/報告者", `Did you mean "語/報告書"?`},
+		{"語/年間予定", ""},
 		{"zzzzzzzz/zz", ""},
 		{"src/main.go", ""}, // is there
 	}
