@@ -272,14 +272,12 @@ func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 			usage[n.Name])
 		return
 	}
-	switch {
-	case n.Name == "matches":
-		if isAnchored(n.Args[0]) {
-			v.pathText(n, n.Args[0], n.Args[1])
-		}
-		v.pattern(n)
-	case len(n.Args) == 2 && (n.Name == "startswith" || n.Name == "contains"):
+	compares := n.Name == "startswith" || n.Name == "contains" || n.Name == "matches" && isAnchored(n.Args[0])
+	if compares && len(n.Args) == 2 { // not where a list is expanded
 		v.pathText(n, n.Args[0], n.Args[1])
+	}
+	if n.Name == "matches" {
+		v.pattern(n)
 	}
 }
 
