@@ -142,9 +142,10 @@ func (c Change) result(root *Node) (*Node, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case entry != nil && c.Listed && list.Items[slices.IndexFunc(list.Items, c.names)] != entry: // there are two
-		return nil, &ByHandError{1, notHere}
 	case entry != nil:
+		if c.Listed { // of two that have the name the first, which next does not change
+			entry = list.Items[slices.IndexFunc(list.Items, c.names)]
+		}
 		for _, m := range c.Value.Members {
 			entry.set(m.Name, m.Value)
 		}
