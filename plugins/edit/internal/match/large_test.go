@@ -66,3 +66,22 @@ func TestPlacesAroundARareLine(t *testing.T) {
 		}
 	}
 }
+
+// A line of signs that are no letters says nothing of how much of old_string is still to come.
+func TestPlacesAroundALineOfSigns(t *testing.T) {
+	filler := strings.Repeat("call(value, other)\n", 5000)
+	for _, part := range []string{"┌─────────┐\n│  Title  │\n└─────────┘\n", "└─────────┘\n│  Title  │\n┌───┐\n",
+		"★★★\n☆☆☆\n", "★★\n☆☆☆\n", "─────────\nab\n\n\n"} {
+		for _, level := range []Strictness{Exact, Full} {
+			data := filler + part + filler
+			p, err := NewText("a.txt", []byte(data)).Plan(Change{Old: part, New: "none\n", Strictness: level})
+			if err != nil {
+				t.Errorf("%q, strictness %d: %v", part, level, err)
+				continue
+			}
+			if got := string(p.Apply([]byte(data))); p.Pass != 1 || got != filler+"none\n"+filler {
+				t.Errorf("%q, strictness %d: pass %d", part, level, p.Pass)
+			}
+		}
+	}
+}

@@ -64,13 +64,14 @@ func ink(b []byte) (n int) {
 	return n
 }
 
-// reach are the lines of a range, and as many before and behind it as can be a part of a text there that has some ink.
+// reach are the lines of a range, and as many before and behind it as can be a part of a text there that has some ink:
+// also those without any that follow when all of it is found.
 func (s *source) reach(r Range, most int) (out span) {
 	out.from, out.to = s.span(r)
-	for n := 0; n < most && out.from > 0; n += ink(s.text(out.from)) {
+	for n := 0; n <= most && out.from > 0; n += ink(s.text(out.from)) {
 		out.from--
 	}
-	for n := 0; n < most && out.to < len(s.lines); n += ink(s.text(out.to - 1)) {
+	for n := 0; n <= most && out.to < len(s.lines); n += ink(s.text(out.to - 1)) {
 		out.to++
 	}
 	return out
