@@ -1,6 +1,7 @@
 package match
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ var contentForms = map[string]string{
 // when no program has such lines.
 func (t *Text) readAsFile(content string, code bool) string {
 	raw := strings.Split(content, "\n")
-	for _, r := range t.readings(Change{Old: content, New: content})[1:] {
+	for _, r := range t.readings(Change{Old: content})[1:] { // content twice would take longer, or be too long
 		text := strings.Split(string(r.old.data), "\n")
 		var no bool // no program has such lines
 		switch r.name {
@@ -113,7 +114,8 @@ func (t *Text) readAsFile(content string, code bool) string {
 				continue // it has some of them as they are
 			}
 			before, _, _ := strings.Cut(inner, `\n`)
-			no = r.name == "escapes" && len(raw) == 1 && len(text) > 2 && !inQuotes(before)
+			whole := content[0] == '"' && len(text) > 1 && json.Valid([]byte(content)) // one string
+			no = r.name == "escapes" && len(raw) == 1 && (whole || len(text) > 2 && !inQuotes(before))
 		}
 		if is := contentForms[r.name]; is != "" && (t.shows(raw, text, 2) || code && no) {
 			return is

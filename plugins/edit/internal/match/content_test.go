@@ -113,6 +113,23 @@ func TestContentInAnotherForm(t *testing.T) {
 	}
 }
 
+// A long text, or a first line with an apostrophe, hides no escapes.
+func TestLongContentThatIsEscaped(t *testing.T) {
+	text := "// It is the office's own.\n" + strings.Repeat(station, 240)
+	for form, before := range map[string][]byte{"JSON": nil, "inside of JSON": []byte(text), "quotes": []byte(text)} {
+		content := disguises[form](text, text)
+		if len(content) < 33<<10 || len(content) > maxEscaped {
+			t.Fatalf("%s has %d bytes", form, len(content))
+		}
+		if Content("a.go", before, []byte(content)) == nil {
+			t.Errorf("%s is written", form)
+		}
+		if r := Content("a.go", before, []byte(text)); r != nil {
+			t.Errorf("the text is refused: %v", r)
+		}
+	}
+}
+
 // What looks like another form may be the text itself.
 func TestContentThatOnlyLooksLikeAnotherForm(t *testing.T) {
 	diff := "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one line\n+other line\n"
