@@ -106,12 +106,11 @@ func (t *Text) readAsFile(content string, code bool) string {
 		case "quotation":
 			no = len(raw) > 2
 		case "escapes", "entities":
-			i := slices.IndexFunc(escapings, func(e escaping) bool { return e.decode(content) == string(r.old.data) })
 			inner, _ := cutMarks(content)
-			if i < 0 || slices.ContainsFunc(strings.Split(escapings[i].signs(inner), ""), func(sign string) bool {
-				return escapings[i].bare(inner, sign)
+			if !slices.ContainsFunc(escapings, func(e escaping) bool { // several may have the same result
+				return e.decode(content) == string(r.old.data) && !e.anyBare(inner)
 			}) {
-				continue // it has some of them as they are
+				continue // it has some signs as they are
 			}
 			before, _, _ := strings.Cut(inner, `\n`)
 			whole := content[0] == '"' && len(text) > 1 && json.Valid([]byte(content)) // one string

@@ -130,6 +130,14 @@ func TestLongContentThatIsEscaped(t *testing.T) {
 	}
 }
 
+// Quotes that are escaped once too often are so also where some of them are in a string.
+func TestContentWithEscapedStrings(t *testing.T) {
+	text := strings.Replace(station, `"no name"`, `"no \"name\"\n"`, 1)
+	if Content("a.go", []byte(text), []byte(disguises["quotes"](text, text))) == nil {
+		t.Error("it is written")
+	}
+}
+
 // What looks like another form may be the text itself.
 func TestContentThatOnlyLooksLikeAnotherForm(t *testing.T) {
 	diff := "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one line\n+other line\n"
