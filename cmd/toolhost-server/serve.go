@@ -252,7 +252,8 @@ func (p *program) serverOptions() server.Options {
 			p.stop()
 		}}
 	if p.history != nil {
-		o.History = historyservice.New(p.history, historyservice.Options{Recent: p.calls.Describe, // which knows more
+		o.History = historyservice.New(p.history, historyservice.Options{
+			Recent: p.calls.Describe, // a running host knows more of recent calls than the record
 			Fail: func(code connect.Code, message, hint string) *connect.Error {
 				return server.Fail(code, "", message, hint)
 			}})
