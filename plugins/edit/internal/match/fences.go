@@ -55,7 +55,7 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 	if isFence(had[0]) && isFence(lines[0]) || isFence(had[len(had)-1]) && isFence(lines[len(lines)-1]) {
 		language, inner = "", lines // it is that of old_string
 	}
-	all := strings.Split(r.new, "\n")
+	all := strings.Split(strings.ReplaceAll(r.new, "\r", ""), "\n")
 	text := squeeze([]byte(strings.Join(inner, "\n")))
 	var why string
 	switch {

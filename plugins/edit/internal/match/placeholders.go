@@ -390,7 +390,8 @@ func (t *Text) isBody(s newLine) bool {
 	return gone <= s.came()
 }
 
-// inText reports whether line i of new_string comes to stand within a string or a comment of several lines.
+// inText reports whether line i of new_string, or the first for -1, comes to stand within a string or a comment of
+// several lines.
 func (t *Text) inText(fresh []string, i int, places []Range) bool {
 	if t.syntax == nil {
 		return false
@@ -398,7 +399,7 @@ func (t *Text) inText(fresh []string, i int, places []Range) bool {
 	at := places[0]
 	after := slices.Concat(t.data[:at.Start], []byte(strings.Join(fresh, "\n")), t.data[at.End:])
 	offset := at.Start
-	for _, l := range fresh[:i] {
+	for _, l := range fresh[:max(i, 0)] {
 		offset += len(l) + 1
 	}
 	if t.syntax.within(after, offset) {

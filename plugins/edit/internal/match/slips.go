@@ -33,7 +33,10 @@ var (
 // the tags of a call, the marks of a merge conflict, the first column of a diff.
 func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 	lines := strings.Split(r.new, "\n")
-	inText := func(l string) bool { return t.prose() || t.inText(lines, slices.Index(lines, l), places) }
+	inText := func(l string) bool { // l may have been found without what ends a line in the file
+		bare := strings.Split(strings.ReplaceAll(r.new, "\r", ""), "\n")
+		return t.prose() || t.inText(lines, slices.Index(bare, strings.ReplaceAll(l, "\r", "")), places)
+	}
 	have := func(mark string) bool {
 		return strings.Contains(string(r.old.data), mark) || strings.Contains(string(t.data), mark)
 	}

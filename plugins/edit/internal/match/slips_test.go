@@ -135,3 +135,17 @@ func TestWhatBothStringsAreIn(t *testing.T) {
 		}
 	}
 }
+
+// In a file with CR LF a mark has a CR behind it, or before it.
+func TestMarksBeforeCR(t *testing.T) {
+	const data = "package a\r\n\r\nfunc one() {\r\n\tx()\r\n}\r\n"
+	for _, fresh := range []string{"<<<<<<< HEAD\r\n\ta()\r\n=======\r\n\tb()\r\n>>>>>>> x\r\n", "\r```go\r\n\ty()\r\n",
+		"@@ -1,2 +1,2 @@\r\n\ty()\r\n", "\ty()\r\n\\ No newline at end of file\r\n"} {
+		if r := refused(t, "a.go", data, Change{Old: "\tx()\r\n", New: fresh}); r.Kind != Guard {
+			t.Errorf("%q: %v", fresh, r)
+		}
+	}
+	if r := Content("a.go", []byte(data), []byte("\r```go\nx()\n")); r == nil {
+		t.Error("a fence is written")
+	}
+}
