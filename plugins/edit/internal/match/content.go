@@ -49,113 +49,69 @@ func (t *Text) disguised(content string, made bool) *Refusal {
 	if t.kind() == "patch" || patchStart().Match(t.data) {
 		return nil
 	}
+	var is string
 	bare := strings.Trim(content, "\n")
 	if lines := strings.Split(bare, "\n"); len(lines) > 1 {
 		if _, inner := cutFences(lines); len(inner) > 0 {
 			bare = strings.Join(inner, "\n")
 		}
 	}
-	var is string
 	code := t.syntax != nil && !t.prose()
-	patch, plus := patchStart().MatchString(bare), withoutPlus(bare)
-	raw, shown := patchLines(bare)
-	switch {
-	case patch && (code || t.shows(raw, shown, 0)), t.shows(raw, shown, 2):
+	switch patch := patchStart().MatchString(bare); {
+	case patch && (code || t.shows(patchLines(bare), 0)), t.shows(patchLines(bare), 2):
 		is = "is a diff, not the text of the file"
 	case t.hasConflict(content, made && !code):
 		is = "has the marks of a merge conflict, or of a block to search and replace"
 	case endsInTag(bare):
 		is = "ends with the tag of a call"
-	case plus != nil && (code && len(plus) > 2 || t.shows(strings.Split(bare, "\n"), plus, 2)):
-		is = "has + before each of its lines"
+	case t.isNumbered(bare, code):
+		is = "has line numbers before its lines"
+	case t.hasColumn(bare, ">", code), t.hasColumn(bare, "+", code):
+		is = "has the same sign before each of its lines"
+	case t.isEscaped(bare, code):
+		is = "is escaped once too often"
 	default:
-		is = t.readAsFile(bare, code)
-	}
-	if is == "" {
 		return nil
 	}
 	return guard("content "+is+". It would be written into the file.", "")
 }
 
-// contentForms say what content is of which a reading is the text.
-var contentForms = map[string]string{
-	"line numbers": "has line numbers before its lines",
-	"quotation":    "has > before each of its lines",
-	"escapes":      "is escaped once too often",
-	"entities":     "is escaped once too often",
-	"marks":        "is in quotation marks",
+// A shownLine is a line in another form, and the lines of a file that it shows.
+type shownLine struct {
+	raw  string
+	text []string
 }
 
-// readAsFile says what content is when a reading of it, as an old_string has them, has lines of the file, or with code
-// when no program has such lines.
-func (t *Text) readAsFile(content string, code bool) string {
-	raw := strings.Split(content, "\n")
-	for _, r := range t.readings(Change{Old: content})[1:] { // content twice would take longer, or be too long
-		text := strings.Split(string(r.old.data), "\n")
-		var no bool // no program has such lines
-		switch r.name {
-		case "line numbers":
-			no = !r.numbers.listed || slices.Contains(text, "") // which people do not number
-			for i, n := range r.numbers.number {
-				no = no && n == i+1
-			}
-			no = no && len(raw) > 2
-			if r.numbers.people && !code {
-				continue
-			}
-		case "quotation":
-			no = len(raw) > 2
-		case "escapes", "entities":
-			inner, _ := cutMarks(content)
-			if !slices.ContainsFunc(escapings, func(e escaping) bool { // several may have the same result
-				return e.decode(content) == string(r.old.data) && !e.anyBare(inner)
-			}) {
-				continue // it has some signs as they are
-			}
-			before, _, _ := strings.Cut(inner, `\n`)
-			whole := content[0] == '"' && len(text) > 1 && json.Valid([]byte(content)) // one string
-			no = r.name == "escapes" && len(raw) == 1 && (whole || len(text) > 2 && !inQuotes(before))
-		}
-		if is := contentForms[r.name]; is != "" && (t.shows(raw, text, 2) || code && no) {
-			return is
-		}
-	}
-	return ""
-}
-
-// withoutPlus are the lines of a text that all start with +, without it.
-func withoutPlus(s string) []string {
-	if text, ok := withoutColumn(s, "+"); ok {
-		return strings.Split(text, "\n")
-	}
-	return nil
-}
-
-// shows reports that lines in another form are lines of the file when they are taken for a text: least of them, or all
-// that the file has, and more than half. With 0 for least one is enough. Lines that are the same in both do not count.
-func (t *Text) shows(raw, text []string, least int) bool {
+// shows reports that lines in another form are lines of the file when they are not taken literally: least of them, or
+// all that the file has, and more than half. With 0 for least one is enough.
+func (t *Text) shows(lines []shownLine, least int) bool {
 	have := t.tellingLines()
-	was, is := setOf(raw), setOf(text)
-	literal := 0
-	for _, l := range raw {
-		if !is[l] && have[strings.TrimRight(l, spaces)] {
-			literal++
+	n, hits, raw := 0, map[string]bool{}, 0
+	for _, l := range lines {
+		if have[strings.TrimRight(l.raw, spaces)] {
+			raw++
 		}
-	}
-	n, found, hits := 0, 0, map[string]bool{}
-	for _, l := range text {
-		if l, same := strings.TrimRight(l, spaces), was[l]; !same && alnums([]byte(l)) > 1 {
-			n++
-			if have[l] {
-				found++
-				hits[l] = true
+		for _, s := range l.text {
+			if s = strings.TrimRight(s, spaces); alnums([]byte(s)) > 1 {
+				n++
+				if have[s] {
+					hits[s] = true
+				}
 			}
 		}
 	}
 	if least == 0 {
 		return len(hits) > 0
 	}
-	return len(hits) > 0 && (len(hits) >= least || len(hits) == len(have)) && 2*found >= n && 2*literal <= found
+	found := 0
+	for _, l := range lines {
+		for _, s := range l.text {
+			if hits[strings.TrimRight(s, spaces)] {
+				found++
+			}
+		}
+	}
+	return len(hits) > 0 && (len(hits) >= least || len(hits) == len(have)) && 2*found >= n && 2*raw <= found
 }
 
 // tellingLines are the lines of the file that say something.
@@ -171,9 +127,9 @@ func (t *Text) tellingLines() map[string]bool {
 	return t.telling
 }
 
-// patchLines are the lines of a diff that the file has before it, with and without their column. There are none when a
-// line is in no column of a diff although nothing names it one.
-func patchLines(content string) (raw, text []string) {
+// patchLines are the lines of a diff that the file has before it. There are none when a line is in no column of a diff
+// although nothing names it one.
+func patchLines(content string) (out []shownLine) {
 	named, changes := false, 0
 	for l := range strings.SplitSeq(content, "\n") {
 		switch {
@@ -182,21 +138,21 @@ func patchLines(content string) (raw, text []string) {
 		case isBlankString(l):
 		case l[0] == '+':
 			changes++
-		case l[0] == '-' || l[0] == ' ':
-			raw, text = append(raw, l), append(text, l[1:])
-			if l[0] == '-' {
-				changes++
-			}
+		case l[0] == '-':
+			changes++
+			out = append(out, shownLine{l, []string{l[1:]}})
+		case l[0] == ' ':
+			out = append(out, shownLine{l, []string{l[1:]}})
 		case named: // a line that lost its column
-			text = append(text, l)
+			out = append(out, shownLine{"", []string{l}})
 		default:
-			return nil, nil
+			return nil
 		}
 	}
 	if changes == 0 {
-		return nil, nil
+		return nil
 	}
-	return raw, text
+	return out
 }
 
 // hasConflict reports whether content has all the marks of a merge conflict; with shown they may be there on purpose.
@@ -221,6 +177,90 @@ func endsInTag(content string) bool {
 	content = strings.TrimRight(content, spaces)
 	m := lastTag().FindStringSubmatch(content[max(0, len(content)-maxTag):])
 	return m != nil && !strings.Contains(content, "<"+m[1]+m[2]+">") && !strings.Contains(content, "<"+m[1]+m[2]+" ")
+}
+
+// isNumbered reports whether the lines have numbers that the file does not have. With code numbers that only tools
+// write are enough, when they are those of the lines.
+func (t *Text) isNumbered(content string, code bool) bool {
+	raw := strings.Split(content, "\n")
+	if 2*len(mayNumber().FindAllStringIndex(content, -1)) < len(raw)-strings.Count(content, "\n\n") {
+		return false
+	}
+	for _, n := range numberings {
+		split, ok := n.split(content, false)
+		if !ok || n.people && !code {
+			continue
+		}
+		for _, after := range n.after {
+			var lines []shownLine
+			counted, blank := 0, false
+			for i, number := range split.number {
+				if number == i+1 {
+					counted++
+				}
+				blank = blank || number > 0 && isBlankString(split.text[i])
+				if number > 0 {
+					lines = append(lines, shownLine{raw[i], []string{strings.TrimPrefix(split.text[i], after)}})
+				}
+			}
+			if t.shows(lines, 2) || code && (!n.listed || blank) && len(raw) > 2 && counted == len(raw) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasColumn reports whether each line has a sign before it that the file does not have.
+func (t *Text) hasColumn(content, sign string, code bool) bool {
+	text, ok := withoutColumn(content, sign)
+	if !ok {
+		return false
+	}
+	raw := strings.Split(content, "\n")
+	var lines, spaced []shownLine
+	for i, l := range strings.Split(text, "\n") {
+		lines = append(lines, shownLine{raw[i], []string{l}})
+		spaced = append(spaced, shownLine{raw[i], []string{strings.TrimPrefix(l, " ")}})
+	}
+	return t.shows(lines, 2) || t.shows(spaced, 2) || code && len(raw) > 2
+}
+
+// isEscaped reports whether content has signs only as escapes that the file has as they are, line breaks above all.
+func (t *Text) isEscaped(content string, code bool) bool {
+	if len(content) > maxEscaped || !strings.ContainsAny(content, `\&`) {
+		return false
+	}
+	var text string
+	if json.Unmarshal([]byte(content), &text) == nil && strings.Contains(text, "\n") {
+		return code || t.shows([]shownLine{{content, strings.Split(text, "\n")}}, 2)
+	}
+	raw := strings.Split(content, "\n")
+	rest := backslashed().ReplaceAllString(content, "")
+	for _, e := range append([]escaping{{set: "n"}}, escapings...) {
+		if !e.entities && strings.ContainsFunc(e.set, func(sign rune) bool {
+			bare := escaped[byte(sign)]
+			return bare != "" && strings.Contains(rest, bare) && strings.Contains(content, `\`+string(sign))
+		}) {
+			continue // a quick look at most
+		}
+		signs := e.signs(content)
+		if signs == "" || slices.ContainsFunc([]byte(signs), func(sign byte) bool { return e.bare(content, string(sign)) }) {
+			continue
+		}
+		var lines []shownLine
+		for _, l := range raw {
+			if text := e.decode(l); text != l {
+				lines = append(lines, shownLine{l, strings.Split(text, "\n")})
+			}
+		}
+		before, _, _ := strings.Cut(content, `\n`)
+		if t.shows(lines, 2) || code && len(raw) == 1 && !e.entities && strings.Count(e.decode(content), "\n") > 1 &&
+			!inQuotes(before) {
+			return true
+		}
+	}
+	return false
 }
 
 // inQuotes reports whether a text ends within quotes that it opens.

@@ -126,11 +126,6 @@ func (e escaping) bare(s, sign string) bool {
 	return strings.Contains(e.pattern().ReplaceAllString(s, ""), want)
 }
 
-// anyBare reports whether a text has a sign both escaped and as it is.
-func (e escaping) anyBare(s string) bool {
-	return slices.ContainsFunc(strings.Split(e.signs(s), ""), func(sign string) bool { return e.bare(s, sign) })
-}
-
 // slashes reports whether a text has backslashes besides those that escape a sign of the set.
 func (e escaping) slashes(s string) bool {
 	return strings.Contains(e.pattern().ReplaceAllStringFunc(s, func(u string) string {
