@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/procstat"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -93,13 +94,6 @@ func processTreeAt(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
 	return spec, mark
 }
 
-// launcherOf returns the parent of a process.
-func launcherOf(pid int) (ppid int) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, _ = fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", new(rune), &ppid)
-	return ppid
-}
-
 // At whatever moment the host is killed, no process of its plugin is left, and the next host starts normally.
 func TestHostKilledAtAnyMoment(t *testing.T) {
 	for _, l := range levels {
@@ -136,7 +130,7 @@ func TestLauncherKilled(t *testing.T) {
 			spec, mark := processTreeAt(t, l)
 			p := add(t, supervisor(t), spec)
 			ended := begin(t, t.Context(), p, "")
-			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(procstat.ParentOf(p.Status().PID), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			rest := map[string]string{"pid-namespace": "the kernel has ended all processes that it started",
@@ -160,11 +154,11 @@ func TestLauncherStopped(t *testing.T) {
 			s := supervisor(t)
 			p := add(t, s, spec)
 			mustCall(t, p, "echo", "")
-			launcher := launcherOf(p.Status().PID)
+			launcher := procstat.ParentOf(p.Status().PID)
 			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			soon(t, "it is stopped", patience, func() bool { return stateOf(launcher) == "T" })
+			soon(t, "it is stopped", patience, func() bool { return procstat.IsStopped(launcher) })
 			mustCall(t, p, "echo", "")
 			started := time.Now()
 			_ = s.Close()
@@ -186,11 +180,11 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 			spec, mark := processTreeAt(t, l)
 			p := add(t, supervisor(t), spec)
 			ended := begin(t, t.Context(), p, "")
-			launcher := launcherOf(p.Status().PID)
+			launcher := procstat.ParentOf(p.Status().PID)
 			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			soon(t, "it is stopped", patience, func() bool { return stateOf(launcher) == "T" })
+			soon(t, "it is stopped", patience, func() bool { return procstat.IsStopped(launcher) })
 			_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
 			err := <-ended
 			if fd, missing := unix.PidfdOpen(os.Getpid(), 0); missing != nil {
@@ -215,7 +209,7 @@ func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	s := supervisor(t)
 	p := add(t, s, spec)
 	mustCall(t, p, "echo", "")
-	launcher := must(os.FindProcess(launcherOf(p.Status().PID))) // and no other process with its number, once it has ended
+	launcher := must(os.FindProcess(procstat.ParentOf(p.Status().PID))) // and no other process with its number, once it has ended
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		for launcher.Signal(syscall.SIGSTOP) == nil {
@@ -228,12 +222,6 @@ func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	}
 	checkGone(t, mark)
 	stopping.Wait()
-}
-
-func stateOf(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, after, _ := strings.Cut(string(text), ") ")
-	return after[:min(1, len(after))]
 }
 
 // However a plugin ends, all processes that it started end with it.
@@ -272,7 +260,7 @@ func TestStatusReportsContainment(t *testing.T) {
 			}
 			inner := mustCall(t, p, "pid", "")
 			s := p.Status()
-			if s.Containment != contained(l) || !alive(s.PID) || stateOf(launcherOf(s.PID)) == "" {
+			if s.Containment != contained(l) || !alive(s.PID) || procstat.Read(procstat.ParentOf(s.PID)).Text(procstat.State) == "" {
 				t.Errorf("status %+v, want %s", s, contained(l))
 			}
 			if same := inner == strconv.Itoa(s.PID); same != (s.Containment != "pid-namespace") {
@@ -396,7 +384,7 @@ func TestOutputHeldByAnEscapedProcess(t *testing.T) {
 	defer func() { _ = syscall.Kill(away, syscall.SIGKILL) }()
 	soon(t, "it is in a session of its own", patience,
 		func() bool { s, err := unix.Getsid(away); return err == nil && s == away })
-	if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(procstat.ParentOf(p.Status().PID), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	soon(t, "the plugin's end is known", patience, func() bool { return p.Status().State == Crashed })
@@ -416,7 +404,7 @@ func TestHostKilled(t *testing.T) {
 			if _, err := fmt.Sscan(h.line(t), &plugin, &child); err != nil {
 				t.Fatal(err)
 			}
-			launcher := launcherOf(plugin)
+			launcher := procstat.ParentOf(plugin)
 			h.line(t) // everything is in order
 			h.kill(t)
 			soon(t, "the plugin ends", patience, func() bool { return !alive(plugin) })

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/procstat"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -575,12 +577,7 @@ func soon(t testing.TB, what string, within time.Duration, ok func() bool) {
 
 // alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+	return !slices.Contains([]string{"", "Z", "X"}, procstat.Read(pid).Text(procstat.State))
 }
 
 // runHost is a host that runs one plugin with a child, prints their pids and that all is in order, and waits to be

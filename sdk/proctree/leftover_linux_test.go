@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // leftovers are processes that a program may leave behind. Each prints "up" when it is ready. $0 is the test binary.
@@ -247,8 +249,8 @@ func (o *processPipe) describe() string {
 
 // alive reports whether the process exists and is not a zombie.
 func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+	state := procstat.Read(pid).Text(procstat.State)
+	return state != "" && state != "Z"
 }
 
 // number returns the number that follows the word in a text.

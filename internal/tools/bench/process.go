@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/procstat"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/tools/bench/payload"
 	"github.com/toolhost/toolhost/sdk"
@@ -274,7 +275,7 @@ func (b *bench) memory(ctx context.Context, h *toolhost) error {
 	time.Sleep(5 * time.Second) // the idle plugin gives back what starting took
 	pid, stock := h.pids()[0], client.ReattachConfig().Pid
 	own := smaps(pid, "Private_Dirty")
-	if parent := parentOf(pid); parent != os.Getpid() { // its launcher
+	if parent := procstat.ParentOf(pid); parent != os.Getpid() { // its launcher
 		own += smaps(parent, "Private_Dirty")
 	}
 	b.add(figure{name: "idle plugin with its launcher, private memory", against: "go-plugin AutoMTLS",
@@ -313,22 +314,11 @@ func smaps(pid int, name string) float64 {
 func childrenOf(pid int) (out []int) {
 	all, _ := os.ReadDir("/proc")
 	for _, e := range all {
-		if n, err := strconv.Atoi(e.Name()); err == nil && parentOf(n) == pid {
+		if n, err := strconv.Atoi(e.Name()); err == nil && procstat.ParentOf(n) == pid {
 			out = append(append(out, n), childrenOf(n)...)
 		}
 	}
 	return out
-}
-
-func parentOf(pid int) int {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(text), ") ")
-	f := strings.Fields(rest)
-	if len(f) < 2 {
-		return 0
-	}
-	n, _ := strconv.Atoi(f[1])
-	return n
 }
 
 // sizes are those of the plugins that ship with toolhost.

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // An injector injects faults, one at a time.
@@ -93,7 +94,7 @@ func (b *injector) launcher() int {
 	if pid == 0 {
 		return 0
 	}
-	if parent := parentOf(pid); parent != os.Getpid() { // where there is no launcher it is us
+	if parent := procstat.ParentOf(pid); parent != os.Getpid() { // where there is no launcher it is us
 		return parent
 	}
 	return 0

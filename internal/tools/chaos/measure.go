@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // resources are those that this process has open.
@@ -93,22 +95,9 @@ func (w *testbed) includes(pid int) bool {
 		return true
 	}
 	for _, p := range w.supervisor.Processes() {
-		if plugin := p.Status().PID; plugin != 0 && parentOf(plugin) == pid {
+		if plugin := p.Status().PID; plugin != 0 && procstat.ParentOf(plugin) == pid {
 			return true
 		}
 	}
 	return false
-}
-
-func parentOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(fields[1])
-	return parent
 }
