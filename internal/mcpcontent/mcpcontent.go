@@ -151,7 +151,7 @@ type member struct {
 // membersOf returns the members of an object, none of other JSON; ok is false for that, and where two have one name.
 func membersOf(object json.RawMessage, at int) (out []member, ok bool) {
 	m := rawjson.MembersOf(object)
-	ok = bytes.HasPrefix(bytes.TrimLeft(object, " \t\r\n"), []byte("{"))
+	ok = rawjson.First(object) == '{'
 	const few = 8
 	var seen map[string]bool // of many names, so that a hostile object does not take a square of its size
 	for m.Next() {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -273,7 +274,7 @@ func finite(f float64) float64 {
 
 // validObject returns nil for bytes that are not a JSON object.
 func validObject(raw []byte) json.RawMessage {
-	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
+	if rawjson.First(raw) != '{' {
 		return nil
 	}
 	return validJSON(raw)
