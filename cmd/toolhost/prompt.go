@@ -235,11 +235,11 @@ func (p *prompter) forgetTyped() {
 
 // agree is confirm for what a flag may have agreed to; unasked is the error without a terminal.
 func (g *globals) agree(ctx context.Context, yes bool, question, refused, unasked string) error {
-	person := g.prompterAt(false)
-	switch {
-	case yes:
+	if yes {
 		return nil
-	case person == nil:
+	}
+	person := g.prompterAt(false)
+	if person == nil {
 		return errors.New(unasked)
 	}
 	return g.confirm(ctx, person, question, refused)

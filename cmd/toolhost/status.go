@@ -126,12 +126,13 @@ func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, 
 			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), memory, cpu,
 			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")})
 	}
+	const memoryAt, lockAt = 9, 11 // columns; that of the processor time is between them
 	for i := range rows {
 		if !locks {
-			rows[i] = slices.Delete(rows[i], 11, 12)
+			rows[i] = slices.Delete(rows[i], lockAt, lockAt+1)
 		}
 		if !usage {
-			rows[i] = slices.Delete(rows[i], 9, 11)
+			rows[i] = slices.Delete(rows[i], memoryAt, lockAt)
 		}
 	}
 	writeTable(g.out, rows, widest)
