@@ -333,12 +333,7 @@ func (r *reader) roots(top *hclfile.Body) {
 }
 
 // absolute makes a path absolute against the folder of the file.
-func (r *reader) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(r.config.Dir, path)
-}
+func (r *reader) absolute(path string) string { return fsutil.Absolute(r.config.Dir, path) }
 
 // resolvePath reads the path of a file or folder, "" when there is none.
 func (r *reader) resolvePath(in *hclfile.Body, name string) string {
