@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/procstat"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -134,8 +135,8 @@ func marked(mark string) (out []string) {
 // pluginOf finds a plugin of the host, below its launcher, by the name of its program.
 func pluginOf(t *testing.T, host int, program string) int {
 	t.Helper()
-	for _, launcher := range childrenOf(host) {
-		for _, pid := range childrenOf(launcher) {
+	for _, launcher := range procstat.Children(host, -1) {
+		for _, pid := range procstat.Children(launcher, -1) {
 			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && filepath.Base(exe) == program {
 				return pid
 			}
@@ -143,19 +144,6 @@ func pluginOf(t *testing.T, host int, program string) int {
 	}
 	t.Fatalf("the host has no plugin %s", program)
 	return 0
-}
-
-func childrenOf(pid int) (children []int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		for field := range strings.FieldsSeq(string(text)) {
-			var n int
-			_, _ = fmt.Sscan(field, &n)
-			children = append(children, n)
-		}
-	}
-	return children
 }
 
 // On a machine without namespaces a plugin that requires a level is not run, and one that only requests it is, with a

@@ -420,8 +420,12 @@ func TestHostKilledWhileItStartsANonPlugin(t *testing.T) {
 	h := hostFixture(t, "RUN="+shortDir(t), "STRANGER=sleep")
 	var stranger int
 	soon(t, "the stranger runs", patience, func() bool {
-		stranger = childOf(childOf(h.cmd.Process.Pid))
-		return stranger != 0
+		for _, launcher := range procstat.Children(h.cmd.Process.Pid, -1) {
+			for _, stranger = range procstat.Children(launcher, -1) {
+				return true
+			}
+		}
+		return false
 	})
 	h.kill(t)
 	soon(t, "the stranger ends", patience, func() bool { return !alive(stranger) })
@@ -481,18 +485,6 @@ func (h *hostProcess) kill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = h.cmd.Wait()
-}
-
-// childOf returns a child of a process, or 0.
-func childOf(pid int) (child int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		if _, err := fmt.Sscan(string(text), &child); err == nil {
-			return child
-		}
-	}
-	return 0
 }
 
 func init() {

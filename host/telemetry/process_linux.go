@@ -1,10 +1,7 @@
 package telemetry
 
 import (
-	"bytes"
-	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/procstat"
@@ -49,7 +46,8 @@ func readTree(root int, left *int) (t processTree) {
 			t.processes++
 			t.memory += s.memory
 			t.time += s.time
-			next = append(next, childrenOf(pid, *left)...)
+			children := procstat.Children(pid, maxThreads)
+			next = append(next, children[:min(len(children), *left)]...)
 		}
 		if level = next; len(level) == 0 {
 			break
@@ -81,22 +79,3 @@ func readStat(pid int) (s processStat, ok bool) {
 
 // maxThreads is of how many threads of a process the children are read. Those that start processes are among the first.
 const maxThreads = 64
-
-// childrenOf returns at most so many.
-func childrenOf(pid, most int) (children []int) {
-	tasks, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return nil
-	}
-	defer tasks.Close()
-	threads, _ := tasks.Readdirnames(maxThreads)
-	for _, thread := range threads {
-		list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread))
-		for field := range bytes.FieldsSeq(list) {
-			if child, err := strconv.Atoi(string(field)); err == nil && len(children) < most {
-				children = append(children, child)
-			}
-		}
-	}
-	return children
-}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // Name is the argv[0] that makes this executable a launcher.
@@ -104,7 +106,7 @@ func isPipe(fd int) bool {
 // keepFiles makes sure that the program gets files 0 to 2 and no other, not even one that our parent has inherited
 // unknowingly.
 func keepFiles() {
-	for _, fd := range NumbersIn("/proc/self/fd") {
+	for _, fd := range procstat.NumbersIn("/proc/self/fd", -1) {
 		if fd > 2 {
 			syscall.CloseOnExec(fd)
 		}

@@ -1,10 +1,8 @@
 package launcher
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/toolhost/toolhost/internal/procstat"
 )
@@ -37,46 +35,16 @@ func chooseLister() (func() lister, error) {
 }
 
 // childrenByTask asks the kernel, which keeps a list for each thread.
-func childrenByTask(pid int) []int {
-	tasks := fmt.Sprintf("/proc/%d/task", pid)
-	var children []int
-	for _, task := range NumbersIn(tasks) {
-		list, _ := os.ReadFile(fmt.Sprintf("%s/%d/children", tasks, task))
-		for field := range bytes.FieldsSeq(list) {
-			if child, err := strconv.Atoi(string(field)); err == nil {
-				children = append(children, child)
-			}
-		}
-	}
-	return children
-}
+func childrenByTask(pid int) []int { return procstat.Children(pid, -1) }
 
 // childrenByParent asks every process of the system for its parent, for kernels
 // built without the lists.
 func childrenByParent() lister {
 	children := make(map[int][]int)
-	for _, pid := range NumbersIn("/proc") {
+	for _, pid := range procstat.NumbersIn("/proc", -1) {
 		if parent := procstat.ParentOf(pid); parent > 0 {
 			children[parent] = append(children[parent], pid)
 		}
 	}
 	return func(pid int) []int { return children[pid] }
-}
-
-// NumbersIn returns the entries of a directory that are numbers: processes,
-// threads or open files.
-func NumbersIn(path string) []int {
-	dir, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	var numbers []int
-	for _, name := range names {
-		if n, err := strconv.Atoi(name); err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	return numbers
 }

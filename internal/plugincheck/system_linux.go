@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/toolhost/toolhost/internal/procstat"
 )
@@ -56,12 +55,5 @@ func resources(pid int) (h resourceCount, ok bool) {
 	if err != nil {
 		return h, false
 	}
-	h = resourceCount{files: len(files), threads: len(threads)}
-	for _, t := range threads {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
-		if err == nil {
-			h.children += len(strings.Fields(string(children)))
-		}
-	}
-	return h, true
+	return resourceCount{len(files), len(threads), len(procstat.Children(pid, -1))}, true
 }

@@ -1,5 +1,5 @@
-// Package procstat reads /proc/PID/stat, by which Linux describes a process. Other systems have no such file: every
-// field is empty there. The launcher imports it, so it has few imports.
+// Package procstat reads what Linux says of processes in /proc. Other systems have no such files: every field and every
+// list is empty there. The launcher imports it, so it has few imports.
 package procstat
 
 import (
@@ -58,3 +58,35 @@ func IsStopped(pid int) bool { return Read(pid).Text(State) == "T" }
 
 // ParentOf returns the parent of a process, 0 if it has none or there is no such process.
 func ParentOf(pid int) int { return int(Read(pid).Int(Parent)) }
+
+// Children are the children of a process, zombies too, by the lists that the kernel keeps for each thread: for so many
+// threads, for all if that is -1. Kernels can be built without the lists.
+func Children(pid, threads int) (children []int) {
+	tasks := "/proc/" + strconv.Itoa(pid) + "/task"
+	for _, thread := range NumbersIn(tasks, threads) {
+		list, _ := os.ReadFile(tasks + "/" + strconv.Itoa(thread) + "/children")
+		for field := range bytes.FieldsSeq(list) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
+}
+
+// NumbersIn are the names in a directory that are numbers, such as processes, threads or open files: those among its
+// first so many entries, all if that is -1.
+func NumbersIn(path string, most int) (numbers []int) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(most)
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/internal/launcher"
+	"github.com/toolhost/toolhost/internal/procstat"
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
@@ -205,7 +206,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	run := begin(bounded(t), c)
 	until(t, patience, "the program is up", func() bool { return out.String() != "" })
 	launcher := number(t, out.String(), "launcher")
-	until(t, patience, "only the program is left", func() bool { return len(childrenOf(launcher)) == 1 })
+	until(t, patience, "only the program is left", func() bool { return len(procstat.Children(launcher, -1)) == 1 })
 	end.Close()
 	if exit, err := run.end(t, patience); err != nil || exit.Killed != 0 {
 		t.Errorf("Run: %#v, %v", exit, err)
@@ -287,12 +288,12 @@ func TestNothingLeaks(t *testing.T) {
 		mustRun(t, c)
 	}
 	runOnce()
-	files, routines := len(numbersIn("/proc/self/fd")), runtime.NumGoroutine()
+	files, routines := len(procstat.NumbersIn("/proc/self/fd", -1)), runtime.NumGoroutine()
 	for range testutil.Rounds(200) {
 		runOnce()
 	}
-	until(t, patience, "files are closed", func() bool { return len(numbersIn("/proc/self/fd")) <= files })
-	if left := childrenOf(os.Getpid()); len(left) > 0 {
+	until(t, patience, "files are closed", func() bool { return len(procstat.NumbersIn("/proc/self/fd", -1)) <= files })
+	if left := procstat.Children(os.Getpid(), -1); len(left) > 0 {
 		t.Errorf("children are left: %v", left)
 	}
 	until(t, patience, "goroutines end", func() bool { return runtime.NumGoroutine() <= routines })

@@ -229,7 +229,7 @@ func (o *processPipe) mustBeOver(t *testing.T) {
 
 // survivors lists the processes with the mark.
 func (o *processPipe) survivors() (pids []int) {
-	for _, pid := range numbersIn("/proc") {
+	for _, pid := range procstat.NumbersIn("/proc", -1) {
 		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if bytes.Contains(env, []byte(o.mark)) {
 			pids = append(pids, pid)
@@ -263,25 +263,4 @@ func number(t *testing.T, text, word string) int {
 		t.Fatalf("no %q with a number in %q", word, text)
 	}
 	return n
-}
-
-// numbersIn returns the entries of a directory that are numbers.
-func numbersIn(path string) (numbers []int) {
-	entries, _ := os.ReadDir(path)
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	return numbers
-}
-
-// childrenOf returns the children of a process, zombies too.
-func childrenOf(pid int) (children []string) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, list := range lists {
-		text, _ := os.ReadFile(list)
-		children = append(children, strings.Fields(string(text))...)
-	}
-	return children
 }

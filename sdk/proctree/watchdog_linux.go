@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/launcher"
 	"github.com/toolhost/toolhost/internal/procstat"
 	"golang.org/x/sys/unix"
 )
@@ -109,7 +108,7 @@ func endMarked(mark string) {
 // killMarked kills the processes that it finds, and reports whether there were any, or may be one. Each is checked
 // again once there is a handle of it, since a pid may be reused.
 func killMarked(mark string) (found bool) {
-	for _, pid := range launcher.NumbersIn("/proc") {
+	for _, pid := range procstat.NumbersIn("/proc", -1) {
 		marked, unknown := isMarked(pid, mark)
 		found = found || marked || unknown
 		if !marked {
