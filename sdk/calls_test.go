@@ -90,7 +90,7 @@ func TestRepeatOfARunningCallIsRefused(t *testing.T) {
 		ended <- err
 	}()
 	<-started
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := p.Call(ctx, &sdk.Request{CallID: "1", Tool: "x"})
 	close(release)

@@ -304,7 +304,7 @@ func TestOutcomes(t *testing.T) {
 			if c.before != nil {
 				c.before(t, f)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.limit, 20*time.Second))
+			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.limit, time.Minute))
 			defer cancel()
 			if c.expires {
 				ctx = f.expiring(t, c.tool)

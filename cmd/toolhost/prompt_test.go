@@ -64,7 +64,7 @@ func (p *tmuxPane) asked(nth int) {
 
 func (p *tmuxPane) shows(text string, times int) string {
 	p.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		screen := p.tmux("capture-pane", "-p", "-J", "-S", "-")
 		if strings.Count(screen, text) >= times {

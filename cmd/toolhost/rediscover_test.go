@@ -51,7 +51,7 @@ func TestChangedScriptReachesTheHost(t *testing.T) {
 // awaitTools waits until the plugin has the tools, and lists again whenever it reports a change.
 func awaitTools(t *testing.T, p *supervise.Process, changes <-chan struct{}, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		tools, err := p.Tools(ctx)

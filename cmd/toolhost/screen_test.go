@@ -106,7 +106,7 @@ policy "project" {
 			p.sees("ops__delete wants to run.")
 			p.sees("  e  change the arguments first\nRun it? [y/N]")
 			writeConfig(t, filepath.Join(dir, "seen"), "")
-			for deadline := time.Now().Add(20 * time.Second); ; {
+			for deadline := time.Now().Add(time.Minute); ; {
 				if _, err := os.Stat(filepath.Join(dir, "flooded")); err == nil {
 					break
 				} else if time.Now().After(deadline) {
@@ -143,7 +143,7 @@ func TestOneQuestionIsOpen(t *testing.T) {
 	p := newPrompter(&globals{terminal: newTerminal(from, io.Discard, shown)}, from)
 	wait := func(text string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !shown.has(text); <-time.After(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !shown.has(text); <-time.After(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%q is not shown", text)
 			}

@@ -110,7 +110,7 @@ func standardProject(t *testing.T) string {
 func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *bytes.Buffer, temp string) {
 	t.Helper()
 	temp, errs = t.TempDir(), &bytes.Buffer{}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // killed if it hangs
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // killed if it hangs
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, filepath.Join(bin, "toolhost"), args...)
 	cmd.Dir, cmd.Stderr = dir, errs

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // A fake is a plugin in the memory of the test.
 type fake struct {

@@ -629,7 +629,7 @@ func runWithFewFiles() {
 		return
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := must(s.Add(fixture("good", "good"))).Call(ctx, request("echo", "it worked"))
 	if err != nil {
@@ -644,7 +644,7 @@ func TestTooFewFiles(t *testing.T) {
 	t.Parallel()
 	run, outputs := shortDir(t), ""
 	for files := 12; files <= 60; files += 4 {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s", files, os.Args[0]))
 		cmd.Env = append(os.Environ(), "FIXTURE=poor", "RUN="+run)
 		cmd.WaitDelay = time.Second

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Started by a supervisor, the test binary is a plugin.
 func TestMain(m *testing.M) {

@@ -30,7 +30,7 @@ func TestKillGroup(t *testing.T) {
 		t.Fatalf("the group says %q, %v", line, err)
 	}
 	killGroup(c.Process.Pid, syscall.Getpgrp())
-	stuck := time.AfterFunc(10*time.Second, func() { _ = out.Close() })
+	stuck := time.AfterFunc(time.Minute, func() { _ = out.Close() })
 	defer stuck.Stop()
 	if _, err := reader.ReadByte(); err != io.EOF {
 		t.Errorf("some of the group are alive: %v", err)
@@ -75,7 +75,7 @@ func TestListers(t *testing.T) {
 		_ = c.Wait()
 	}()
 	var byTask, byParent []int
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for len(byTask) != 5 || !slices.Equal(byTask, byParent) {
 		select {
 		case <-deadline:

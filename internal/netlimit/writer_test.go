@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what should be there at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // short is a limit that is reached, long one that is not.
 const short, long = 20 * time.Millisecond, time.Hour

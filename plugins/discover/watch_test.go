@@ -114,10 +114,10 @@ func marked(t *testing.T, w *watch) {
 	t.Helper()
 	select {
 	case <-w.dirty:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the change was not seen")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if !w.finish(ctx) {
 		t.Fatal("the changes do not end")

@@ -137,7 +137,7 @@ func TestLinkChangedWhileWaiting(t *testing.T) {
 			NewString: "new"}, true)
 		done <- err
 	}()
-	for deadline, waiting := time.Now().Add(10*time.Second), false; !waiting; runtime.Gosched() {
+	for deadline, waiting := time.Now().Add(time.Minute), false; !waiting; runtime.Gosched() {
 		e.files.mu.Lock()
 		waiting = e.files.held[key].users == 2
 		e.files.mu.Unlock()

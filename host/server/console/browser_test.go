@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds one step of a test in a browser.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // A browser is a tab of a real Chromium, which fails the test on what a console must never do: a refusal by the content
 // security policy, an error of a script, a request to another origin.

@@ -82,7 +82,7 @@ func (f *fake) ask(method, params string) json.RawMessage {
 	select {
 	case a := <-answer:
 		return a
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		return json.RawMessage(`"no answer"`)
 	}
 }

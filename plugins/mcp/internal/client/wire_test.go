@@ -72,7 +72,7 @@ func (w *wire) next() *client.Message {
 			w.t.Fatalf("%s: %v", m.JSON, err)
 		}
 		return m
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		w.t.Fatal("the client sends nothing")
 		return nil
 	}
@@ -137,7 +137,7 @@ func await(t testing.TB, done <-chan outcome) outcome {
 	select {
 	case o := <-done:
 		return o
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the call does not return")
 		return outcome{}
 	}
