@@ -13,27 +13,30 @@ import (
 // 'print(1)'. They are asked about, as a script is, but are not high. All words in them that are no strings must be
 // known; a text in which something else could be called is not plain.
 
+// An expression is compiled when it is first used: most programs need few of them.
+type expression = func() *regexp.Regexp
+
 // A dialect is what plain texts in a language may have in them. Words that are bound in the text are known, too.
 type dialect struct {
-	script   bool             // JavaScript: strings can name members
-	files    bool             // operands are files that it reads, by names that may also be commands
-	takes    *regexp.Regexp   // options that the text comes behind
-	options  *regexp.Regexp   // other options
-	texts    *regexp.Regexp   // strings; what is in a group stays
-	unsafe   *regexp.Regexp   // what has code in a string
-	replaces []replace        // for what is known as a whole
-	refuses  *regexp.Regexp   // what is never plain
-	binds    []*regexp.Regexp // what gives a name a meaning
-	own      bool             // only names that look like ownName can be bound
-	writes   *regexp.Regexp   // writes to files; the groups are those that are named
-	names    lazy.Words       // words that are not behind a dot
-	members  lazy.Words       // words behind a dot; "" for all
-	calls    lazy.Words       // what may be called; "" for all
-	never    lazy.Words       // words that are never plain, except for members
+	script   bool         // JavaScript: strings can name members
+	files    bool         // operands are files that it reads, by names that may also be commands
+	takes    expression   // options that the text comes behind
+	options  expression   // other options
+	texts    expression   // strings; what is in a group stays
+	unsafe   expression   // what has code in a string
+	replaces []replace    // for what is known as a whole
+	refuses  expression   // what is never plain
+	binds    []expression // what gives a name a meaning
+	own      bool         // only names that look like ownName can be bound
+	writes   expression   // writes to files; the groups are those that are named
+	names    lazy.Words   // words that are not behind a dot
+	members  lazy.Words   // words behind a dot; "" for all
+	calls    lazy.Words   // what may be called; "" for all
+	never    lazy.Words   // words that are never plain, except for members
 }
 
 type replace struct {
-	from *regexp.Regexp
+	from expression
 	to   string
 }
 
@@ -61,7 +64,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		`reduce|chain|pprint|glob|literal_eval|dedent|dumps?|loads?)`
 	const plainEnv = "\x01(?:HOME|PATH|PWD|USER|LANG|SHELL|PORT|CI|DEBUG|PYTHONPATH|VIRTUAL_ENV)\x01"
 	const fs = "(?:\\brequire\\(\\s*\x01(?:node.)?fs\x01\\s*\\)|\\bfs)"
-	all := regexp.MustCompile
+	all := lazy.Regexp
 	replaces := func(pairs ...string) (out []replace) {
 		for i := 0; i < len(pairs); i += 2 {
 			out = append(out, replace{all(pairs[i]), pairs[i+1]})
@@ -95,7 +98,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+
 				text+`\s*\))?\s*$`, "1"), // whether that works
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
-		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
+		binds: []expression{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
 			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},
 		writes: all(`\bopen\(\s*(` + text + `|[^,()]*),\s*(?:mode=)?` + "\x01[rbt]*[wax]" + `|\bPath\(\s*(` + text +
 			`|[^()]*)\)|\.write_(?:text|bytes)\(`),
@@ -146,7 +149,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|\\._std|<!--|-->|[)\\]\x01]\\s*\\(|" +
 			"\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|" +
 			"[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
-		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
+		binds: []expression{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
 			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
 		writes: all(`writeFileSync\(\s*(?:(` + text + `)\s*,|([^,]*))`),
 		names: `console JSON Array Math Date String Number Boolean Buffer Set Map const let var of in for if else
@@ -206,7 +209,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`(\b\d+(?:\.\d+)?\s*|[)\]]\s*|[^.]\.\w+)(?:/| / )`, "$1+ "),
 		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\@$/%]|\\?\x01|<<|->|(^|[^&])&([^&]|$)|\\.\\s*[^\\w\\s.\x01]|^=\\w|" +
 			":([^\\s\\w\x01]|\\w+[=!~|])"),
-		binds: []*regexp.Regexp{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
+		binds: []expression{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
 			all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
 		names: `puts p print pp printf if unless else elsif end do while until and or not in for next break then true false
 			nil gets STDIN RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL JSON Date Time Math Integer Float String Array
@@ -267,7 +270,7 @@ var (
 func (d *dialect) hide(code string) (out string, ok bool) {
 	var b strings.Builder
 	last := 0
-	for _, m := range d.texts.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range d.texts().FindAllStringSubmatchIndex(code, -1) {
 		b.WriteString(code[last:m[0]])
 		begin := m[0]
 		for g := 2; g < len(m); g += 2 {
@@ -289,7 +292,7 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 		}
 		at := strings.IndexAny(literal, "\"'`/")
 		if d.script && reaches().MatchString(literal) ||
-			d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(d.unescaped(literal)) {
+			d.unsafe != nil && literal[0] != '\'' && d.unsafe().MatchString(d.unescaped(literal)) {
 			return "", false
 		}
 		if d.files && literal[0] != '\'' && literal[0] != '"' {
@@ -381,7 +384,7 @@ func (d *dialect) written(code string) (files []Word, ok bool) {
 	}
 	writes := false
 	var named []string
-	for _, m := range d.writes.FindAllStringSubmatch(code, -1) {
+	for _, m := range d.writes().FindAllStringSubmatch(code, -1) {
 		path := strings.HasPrefix(m[0], "Path")
 		writes = writes || !path
 		if name := strings.Join(m[1:], ""); name != "" || path {
@@ -430,15 +433,15 @@ func (d *dialect) plain(code string) (files []Word, ok bool) {
 		return nil, false
 	}
 	for _, r := range d.replaces {
-		code = r.from.ReplaceAllString(code, r.to)
+		code = r.from().ReplaceAllString(code, r.to)
 	}
 	code = textIn().ReplaceAllString(code, "\x01")
-	if d.refuses.MatchString(code) {
+	if d.refuses().MatchString(code) {
 		return nil, false
 	}
 	bound := map[string]bool{}
 	for _, e := range d.binds {
-		for _, m := range e.FindAllStringSubmatch(code, -1) {
+		for _, m := range e().FindAllStringSubmatch(code, -1) {
 			for name := range strings.FieldsFuncSeq(m[1], notInWord) {
 				bound[name] = !d.own || ownName().MatchString(name)
 			}
@@ -484,7 +487,7 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 	changes := false // the files behind it
 	for i := 0; i < len(c.Args); i++ {
 		a := c.Args[i]
-		option := len(a.Text) > 1 && a.Text[0] == '-' || d.takes.MatchString(a.Text)
+		option := len(a.Text) > 1 && a.Text[0] == '-' || d.takes().MatchString(a.Text)
 		switch {
 		case ok && d.members != "" && !d.files: // of Python
 			return files, true // words for the text
@@ -498,14 +501,14 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 		case !a.Static, ok && option && !d.files:
 			return nil, false
 		case ok && !option:
-		case d.takes.MatchString(a.Text) && !ok:
+		case d.takes().MatchString(a.Text) && !ok:
 			if i++; i == len(c.Args) || !c.Args[i].Static {
 				return nil, false
 			}
 			if files, ok = d.plain(c.Args[i].Text); !ok {
 				return nil, false
 			}
-		case d.options.MatchString(a.Text):
+		case d.options().MatchString(a.Text):
 			changes = changes || d.files && edits().MatchString(a.Text)
 		case a.Text != "-" || i+1 < len(c.Args):
 			return nil, false
