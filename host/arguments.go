@@ -26,7 +26,8 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		}
 		object, e := arguments.Read(c.Arguments, c.Definition.arguments())
 		if e != nil {
-			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + arguments.Usage(c.Tool, c.Definition.InputSchema))
+			usage := c.Definition.arguments().Usage(c.Tool, c.Definition.InputSchema)
+			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + usage)
 			return nil, h.refuse(c, e)
 		}
 		c.Arguments = object
@@ -44,12 +45,12 @@ func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if invalid := c.Definition.schemas().input.Validate(c.Arguments); invalid != nil {
 			e := advise(fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run",
-				c.Tool, invalid), arguments.Usage(c.Tool, c.Definition.InputSchema))
+				c.Tool, invalid), c.Definition.arguments().Usage(c.Tool, c.Definition.InputSchema))
 			e.Details = sdk.Details(map[string]any{"problems": invalid.Problems, "more": invalid.More})
 			return nil, h.refuse(c, e)
 		}
 		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {
-			e.Name, e.Suggestion = "InvalidArguments", arguments.Usage(c.Tool, c.Definition.InputSchema)
+			e.Name, e.Suggestion = "InvalidArguments", c.Definition.arguments().Usage(c.Tool, c.Definition.InputSchema)
 			return nil, h.refuse(c, e)
 		}
 		h.misses.reset(c)

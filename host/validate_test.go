@@ -88,7 +88,11 @@ func TestUsageFollowsTheSchema(t *testing.T) {
 		"order": {`{"type":"object","required":["b"],"properties":{"z":{"type":"integer"},"b":{"type":"string"},` +
 			`"a":true}}`, "test__run takes z (integer), b (string, required), a."},
 		"union": {`{"type":"object","required":["a"],"properties":{"a":{"type":["string","null"]}}}`,
-			"test__run takes a (required)."},
+			"test__run takes a (string or null, required)."},
+		"references": {`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{"anyOf":[{"type":"integer"},` +
+			`{"enum":["x","y"]}]}},"allOf":[{"required":["c"],"properties":{"c":{"type":"array"}}}],` +
+			`"$defs":{"a":{"type":["number","boolean"]}}}`,
+			"test__run takes a (number or boolean), b (string or integer), c (array)."},
 		"nothing": {`{"type":"object","additionalProperties":false,"maxProperties":0}`,
 			"test__run takes no arguments: send {}."},
 		"branches":   {`{"type":"object","additionalProperties":false,"anyOf":[{"properties":{"c":{}}}]}`, ""},

@@ -14,53 +14,46 @@ import (
 // MaxUsage is the most bytes that the properties in a usage take.
 const MaxUsage = 400
 
-// Usage lists the properties of a tool, in the order of its schema, or "" when the schema does not list them.
-func Usage(tool string, schema json.RawMessage) string {
-	var s struct {
+// Usage lists the properties of a tool with their types, in the order of its schema, behind them those of schemas
+// that it combines; "" when it lists none.
+func (s *Schema) Usage(tool string, schema json.RawMessage) string {
+	var own struct {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
 	}
-	if json.Unmarshal(schema, &s) != nil {
+	if json.Unmarshal(schema, &own) != nil {
 		return ""
 	}
-	properties := describeProperties(s.Properties, s.Required)
-	switch {
-	case len(properties) > 0:
-		left := MaxUsage
-		for i, p := range properties {
-			if left -= len(p) + len(", "); left < 0 {
-				properties = append(properties[:i:i], fmt.Sprintf("and %d more", len(properties)-i))
-				break
-			}
-		}
-		return tool + " takes " + strings.Join(properties, ", ") + "."
-	case NewSchema(schema).top().isEmpty():
-		return tool + " takes no arguments: send {}."
+	var names []string
+	for _, m := range rawjson.ObjectOf(own.Properties) {
+		names = append(names, m.Name)
 	}
-	return ""
-}
-
-// describeProperties returns the name of each property with its type, and whether it is required.
-func describeProperties(object json.RawMessage, required []string) (out []string) {
-	for _, m := range rawjson.ObjectOf(object) {
-		name := m.Name
-		var s struct {
-			Type any `json:"type"`
+	for _, name := range slices.Sorted(maps.Keys(s.declared)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		_ = json.Unmarshal(m.Value, &s) // a schema may also be true or false
-		var traits []string
-		if kind, ok := s.Type.(string); ok {
-			traits = append(traits, kind)
+	}
+	if len(names) == 0 {
+		if s.top().isEmpty() {
+			return tool + " takes no arguments: send {}."
 		}
-		if slices.Contains(required, name) {
+		return ""
+	}
+	left := MaxUsage
+	for i, name := range names {
+		traits := s.kindsOf(name).names()
+		if slices.Contains(own.Required, name) {
 			traits = append(traits, "required")
 		}
 		if len(traits) > 0 {
-			name += " (" + strings.Join(traits, ", ") + ")"
+			names[i] += " (" + strings.Join(traits, ", ") + ")"
 		}
-		out = append(out, name)
+		if left -= len(names[i]) + len(", "); left < 0 {
+			names = append(names[:i], fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
 	}
-	return out
+	return tool + " takes " + strings.Join(names, ", ") + "."
 }
 
 // Limits of an example.

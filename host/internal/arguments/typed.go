@@ -18,7 +18,7 @@ func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) boo
 	var out, all bytes.Buffer // with the required conversions, and with all possible ones
 	m := rawjson.MembersOf(arguments)
 	for m.Next() {
-		kinds := s.memberKinds(s.root, string(m.Name), 0)
+		kinds := s.kindsOf(string(m.Name))
 		text := jsontext.Value(m.Value)
 		value, kind := valueOf(text)
 		must, may := text, text
@@ -70,6 +70,20 @@ const (
 var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind,
 	"boolean": booleanKind, "null": nullKind, "array": arrayKind, "object": objectKind}
 
+// names are the kinds in one text, such as "string or null"; none for any kind.
+func (k kinds) names() []string {
+	var names []string
+	for _, name := range []string{"string", "number", "integer", "boolean", "array", "object", "null"} {
+		if kind := kindsByName[name]; k&kind == kind {
+			names, k = append(names, name), k&^kind // an integer is a number
+		}
+	}
+	if len(names) == 0 || len(names) == len(kindsByName)-1 {
+		return nil
+	}
+	return []string{strings.Join(names, " or ")}
+}
+
 // valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and
 // zero. Models that write Python use True, False and None.
 func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
@@ -105,30 +119,36 @@ func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 	return quoted, 0
 }
 
-// maxKindDepth bounds how deep references between schemas are followed.
-const maxKindDepth = 32
+// maxKindSchemas bounds how many schemas are examined for the kinds of one member: MCP servers may have any schema.
+const maxKindSchemas = 1000
+
+// kindsOf returns the kinds of values that the schema allows for a member at the top.
+func (s *Schema) kindsOf(name string) kinds {
+	left := maxKindSchemas
+	return s.memberKinds(s.root, name, &left)
+}
 
 // memberKinds returns the kinds of values that a schema allows for a member. Other schemas that it refers to are
 // followed each time: all of allOf must hold, one of anyOf and oneOf.
-func (s *Schema) memberKinds(schema any, name string, depth int) kinds {
+func (s *Schema) memberKinds(schema any, name string, left *int) kinds {
 	of, ok := schema.(map[string]any)
-	if !ok || depth > maxKindDepth {
+	if *left--; !ok || *left < 0 {
 		return anyKind
 	}
 	out := anyKind
 	properties, _ := of["properties"].(map[string]any)
 	if own, declared := properties[name]; declared {
-		out &= s.kinds(own, depth+1)
+		out &= s.kinds(own, left)
 	} else if more, ok := of["additionalProperties"].(map[string]any); ok {
-		out &= s.kinds(more, depth+1)
+		out &= s.kinds(more, left)
 	}
-	return out & s.combined(of, func(sub any) kinds { return s.memberKinds(sub, name, depth+1) })
+	return out & s.combined(of, func(sub any) kinds { return s.memberKinds(sub, name, left) })
 }
 
 // kinds returns the kinds of values that a schema allows, according to types, enum and const.
-func (s *Schema) kinds(schema any, depth int) kinds {
+func (s *Schema) kinds(schema any, left *int) kinds {
 	of, ok := schema.(map[string]any)
-	if !ok || depth > maxKindDepth {
+	if *left--; !ok || *left < 0 {
 		return anyKind
 	}
 	out := anyKind
@@ -151,7 +171,7 @@ func (s *Schema) kinds(schema any, depth int) kinds {
 	if only, ok := of["const"]; ok {
 		out &= kindsIn([]any{only})
 	}
-	return out & s.combined(of, func(sub any) kinds { return s.kinds(sub, depth+1) })
+	return out & s.combined(of, func(sub any) kinds { return s.kinds(sub, left) })
 }
 
 // combined intersects the kinds that referenced and combined schemas allow.
