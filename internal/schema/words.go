@@ -205,13 +205,16 @@ func showWhole(v any) string {
 // listed joins words, as many as stay readable.
 func listed(words []string, sep string) string {
 	const most, room = 40, 400
+	var shown []string
 	size := 0
 	for i, w := range words {
-		if size += len(w) + len(sep); i == most || size > room {
-			return strings.Join(words[:i], sep) + fmt.Sprintf("%s… (%d in all)", sep, len(words))
+		w = textutil.CutRunes(w, room/2, "…")
+		if size += len(w) + len(sep); i == most || i > 0 && size > room {
+			return strings.Join(shown, sep) + fmt.Sprintf("%s… (%d in all)", sep, len(words))
 		}
+		shown = append(shown, w)
 	}
-	return strings.Join(words, sep)
+	return strings.Join(shown, sep)
 }
 
 func either(words []string) string { return textutil.List(words, "or") }

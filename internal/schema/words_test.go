@@ -214,6 +214,18 @@ func TestValuesAreShortened(t *testing.T) {
 	}
 }
 
+// Each of the alternatives that are named has words, also when those of one fill the message.
+func TestLongAlternativesAreShortened(t *testing.T) {
+	s := `{"type":"string"}`
+	for range 7 {
+		s = `{"anyOf":[` + s + `,` + s + `,` + s + `]}`
+	}
+	got := mustCompile(t, s).Validate([]byte(`1`)).Error()
+	if len(got) > 600 || !strings.Contains(got, "must be one of: ") || strings.Contains(got, "of: ;") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
 func TestEnumListIsShortened(t *testing.T) {
 	words := make([]string, 300)
 	for i := range words {
