@@ -273,12 +273,15 @@ const maxTools = 2048
 // tools, the first by name are kept.
 func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	var problems []error
-	// of each name, by its lower-case form and its appearance
+	times := map[string]int{}
+	// the names, by their lower-case form and their appearance
 	spellings, looks := map[string][]string{}, map[string][]string{}
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
-		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
-		looks[appearance(name)] = append(looks[appearance(name)], name)
+		if times[name]++; times[name] == 1 {
+			spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
+			looks[appearance(name)] = append(looks[appearance(name)], name)
+		}
 	}
 	if len(declared) > maxTools {
 		declared = slices.SortedStableFunc(slices.Values(declared),
@@ -294,11 +297,18 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	}
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
+		n := times[name]
+		if times[name] = 0; n == 0 {
+			continue // reported as declared several times
+		}
 		t, err := l.newTool(d, name, checked)
 		flawless = flawless && err == nil && len(t.Unchecked) == 0
-		if err == nil {
-			err = cmp.Or(confusable(name, spellings[strings.ToLower(name)], "whose names differ only by letter case"),
-				confusable(name, looks[appearance(name)], "whose names look alike"))
+		switch {
+		case n > 1:
+			err = fmt.Errorf("the plugin declares it %d times", n)
+		case err == nil:
+			err = cmp.Or(confusable(spellings[strings.ToLower(name)], "whose names differ only by letter case"),
+				confusable(looks[appearance(name)], "whose names look alike"))
 		}
 		if err != nil {
 			problems = append(problems, &toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, reasonOf(err), nil})
@@ -339,23 +349,13 @@ func appearance(name string) string { return lookAlike.Replace(name) }
 
 var lookAlike = strings.NewReplacer("I", "l", "1", "l", "O", "0")
 
-// confusable says why a name can be confused with others of its plugin; nil when it cannot.
-func confusable(name string, spellings []string, how string) error {
-	same := 0
-	for _, s := range spellings {
-		if s == name {
-			same++
-		}
+// confusable says why the names of several tools can be confused; nil for one.
+func confusable(names []string, how string) error {
+	if len(names) < 2 {
+		return nil
 	}
-	switch {
-	case same > 1:
-		return fmt.Errorf("the plugin declares it %d times", same)
-	case len(spellings) > 1:
-		slices.Sort(spellings)
-		return fmt.Errorf("the plugin declares %s, %s: it has to rename one of them; of an MCP server, exclude_tools "+
-			"leaves one out", strings.Join(slices.Compact(spellings), " and "), how)
-	}
-	return nil
+	return fmt.Errorf("the plugin declares %s, %s: it has to rename one of them; of an MCP server, exclude_tools "+
+		"leaves one out", strings.Join(slices.Sorted(slices.Values(names)), " and "), how)
 }
 
 // A toolProblem is why a declared tool cannot be called.
