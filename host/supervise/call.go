@@ -262,7 +262,7 @@ func (p *Process) beginCall(ctx context.Context, starting *time.Duration) (*inFl
 			}
 			g = next
 		}
-		if isClosed(g.child.died) { // the next generation starts when nothing of this one is left
+		if g.child.killed.Load() || isClosed(g.child.died) { // the next generation starts when nothing of this one is left
 			select {
 			case <-g.done():
 			case <-g.replaced: // by one that ran already

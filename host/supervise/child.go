@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,8 +39,9 @@ type child struct {
 	released    chan struct{} // closed after exited and reaped, when its sandbox holds nothing: no start waits for it
 	lettingGo   sync.Once
 	tail        *tail
-	stdin       *os.File // the plugin ends when this is closed
-	attached    bool     // it was started by hand: the host never ends it, and leaves it instead
+	stdin       *os.File    // the plugin ends when this is closed
+	attached    bool        // it was started by hand: the host never ends it, and leaves it instead
+	killed      atomic.Bool // by kill: it may live for a moment more
 	readers     sync.WaitGroup
 	stderrRead  chan struct{} // closed when standard error has been read to its end
 	output      [2]*os.File   // standard output and standard error, which the readers read
@@ -207,6 +209,7 @@ func (c *child) closeLifeline() {
 
 // kill kills the process and everything it has started. The reason, or "", is reported with its end.
 func (c *child) kill(reason string) {
+	c.killed.Store(true)
 	c.signal(syscall.SIGKILL, reason)
 	c.killAll()
 }

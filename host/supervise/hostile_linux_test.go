@@ -152,6 +152,7 @@ var floodBodies = map[string]func(io.Writer) error{
 	"logs":     again(field(3, field(2, make([]byte, 64<<10)))),
 	"output":   again(field(4, field(2, make([]byte, 256<<10)))),
 	"unknown":  again(field(99, make([]byte, 1<<10))),
+	"nothing":  func(io.Writer) error { return nil }, // not even a result
 	"stderr":   printed(os.Stderr),
 	"stdout":   printed(os.Stdout),
 	"pieces": func(w io.Writer) error {
@@ -349,6 +350,17 @@ func TestStatusOfSixteenMebibytes(t *testing.T) {
 	}
 }
 
+// A call that comes after a violation of the protocol is made in the next process, not in the one that is being killed.
+func TestCallAfterAViolation(t *testing.T) {
+	p := add(t, supervisor(t), fixture("flood", "flood"))
+	for range 5 {
+		_, err := call(t, p, "nothing", "")
+		checkError(t, err, sdk.CodeProtocol, "without a result", `plugin "flood"`)
+		mustCall(t, p, "echo", "")
+		p.Reset() // its crashes are forgotten
+	}
+}
+
 // A plugin whose description is over a limit, or never comes, is not started; the error names the limit.
 func TestEndlessDescriptions(t *testing.T) {
 	t.Parallel()
@@ -359,7 +371,7 @@ func TestEndlessDescriptions(t *testing.T) {
 		"tools":       {"2097152 elements in one message; the limit is 16384", patience},
 		"one message": {"larger than max (1073741824 vs. 4456448)", patience},
 		"ticks":       {"could not be started", patience}, // a second answer to one question
-		"never":       {"not ready within 10s", 10 * time.Second},
+		"never":       {"not ready within 10s: it did not describe itself: the call took longer", 10 * time.Second},
 	} {
 		t.Run(describe, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func TestBadStarts(t *testing.T) {
 	}
 	for role, words := range map[string][]string{
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
-		"half":        {"not ready within 1s: no handshake;"},
+		"half":        {`not ready within 1s: no handshake; it printed "1|1|unix", and not the end of that line`},
 		"long":        {"no toolhost plugin"},
 		"silent":      {"not ready within 1s: no handshake;", "serve before all slow work"},
 		"stopped":     {"not ready within 1s: no handshake;"},
@@ -47,7 +47,7 @@ func TestBadStarts(t *testing.T) {
 		"certificate": {"certificate, which the host did not ask for"},
 		"future":      {"version \"2\"", "speaks version 1"},
 		"netrpc":      {"must speak grpc"},
-		"mute":        {"not ready within 10s"},
+		"mute":        {"not ready within 10s: it did not describe itself"},
 		"bequeaths":   {"not ready within 10s"},
 		"unfinished":  {"exited with code 3", "the key is missing"},
 		"vanishes":    {"exited with code 5"},

@@ -167,7 +167,7 @@ const maxHandshake = 4 << 10 // the limit, in bytes, of the handshake line
 var (
 	errEnded       = errors.New("ended before the handshake")
 	errClosed      = errors.New("it closed its standard output before the handshake")
-	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does it serve before all slow work?")
+	errNoHandshake = errors.New("no handshake")
 	errConnecting  = errors.New("connecting to it") // after a good handshake
 )
 
@@ -181,8 +181,10 @@ func readHandshake(r *bufio.Reader, socketDir string) (string, error) {
 		return "", notAHandshake(text)
 	case errors.Is(err, io.EOF) && text == "":
 		return "", errEnded
+	case errors.Is(err, os.ErrDeadlineExceeded) && text == "":
+		return "", fmt.Errorf("%w; is it a toolhost plugin, and does it serve before all slow work?", errNoHandshake)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "", errNoHandshake
+		return "", fmt.Errorf("%w; it printed %.80q, and not the end of that line", errNoHandshake, text)
 	case err != nil && text == "":
 		return "", err
 	}

@@ -82,6 +82,10 @@ func serveBadly(breaks string) {
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
+	case "start ends no line":
+		fmt.Print("1|1|unix|/tmp/x|grpc|")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	case "start closes its output":
 		_ = os.Stdout.Close()
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -57,12 +57,14 @@ func TestHandshakeFix(t *testing.T) {
 		"start is silent":                {stays, "it printed nothing on standard error"},
 		"start says blanks":              {stays, "it printed nothing on standard error"},
 		"start hangs":                    {serve, "waiting for the database"},
+		"start ends no line":             {serve, `it printed "1|1|unix|/tmp/x|grpc|", and not the end of that line within 1s`},
 		"start closes its output":        {serve, "it printed no whole line on standard output, and closed that"},
 		"handshake":                      {serve, `its first line is "hello\n"`},
 	} {
 		t.Run(breaks, func(t *testing.T) {
 			timeout := 20 * time.Second
-			if breaks == "start hangs" || breaks == "start closes its output" {
+			switch breaks {
+			case "start hangs", "start ends no line", "start closes its output":
 				timeout = time.Second
 			}
 			c := &checker{Options: Options{Command: []string{os.Args[0], "bad-plugin", breaks}, Workdir: t.TempDir(),

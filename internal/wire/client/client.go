@@ -2,6 +2,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -238,7 +240,8 @@ func (e *BrokenError) Error() string {
 		return "the plugin ended the call without a result"
 	}
 	if s, ok := status.FromError(e.Err); ok {
-		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", oneLine(s.Message(), maxStatus), s.Code())
+		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", cmp.Or(oneLine(s.Message(), maxStatus),
+			"a status without a message"), s.Code())
 	}
 	return "the plugin or its connection broke: " + e.Err.Error()
 }
@@ -265,8 +268,13 @@ func broken(ctx context.Context, err error, delivered bool) error {
 	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
 			Message: "the plugin received the call twice and ran it at most once: " + said}
-	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
+	case delivered && (code == codes.ResourceExhausted && strings.Contains(strings.ToLower(said), "message") ||
+		code == codes.Internal && wire.TooManyElements(err)): // all implementations of gRPC say that word
 		return errorFromWire(wire.TooLarge(0, "the plugin sent one message that is too large: %s", said))
+	case delivered && code == codes.ResourceExhausted: // such as of a server that limits the calls at once
+		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Exhausted", Message: "the plugin ended the call, because it has " +
+			"too much to do or lacks a resource: " + cmp.Or(said, "it does not say which"),
+			Suggestion: "Make fewer calls at once, or ask for less."}
 	}
 	return &BrokenError{Delivered: delivered, Err: err}
 }

@@ -50,11 +50,12 @@ func TestBroken(t *testing.T) {
 		"the deadline passed":               {late, io.EOF, true, sdk.CodeTimeout},
 		"the plugin saw the deadline first": {limited, status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeTimeout},
 		"there is no deadline":              {t.Context(), status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeInternal},
-		"one message is too large": {t.Context(), status.Error(codes.ResourceExhausted, ""), true,
+		"one message is too large": {t.Context(), status.Error(codes.ResourceExhausted, "Sent message larger than max"), true,
 			sdk.CodeResultTooLarge},
-		"ours is too large": {t.Context(), status.Error(codes.ResourceExhausted, ""), false,
+		"ours is too large": {t.Context(), status.Error(codes.ResourceExhausted, "message larger than max"), false,
 			sdk.CodeInternal},
-		"it broke": {limited, status.Error(codes.Unavailable, ""), true, sdk.CodeInternal},
+		"it has too much to do": {t.Context(), status.Error(codes.ResourceExhausted, ""), true, sdk.CodeProtocol},
+		"it broke":              {limited, status.Error(codes.Unavailable, ""), true, sdk.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := broken(c.ctx, c.err, c.delivered)
@@ -104,8 +105,11 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 		"a status that means a deadline": {script(status.Error(codes.DeadlineExceeded, "too late")),
 			"too late (DeadlineExceeded)", ""},
 		"a status that means it gave up": {script(status.Error(codes.Canceled, "no more")), "no more (Canceled)", ""},
-		"a status that means a full buffer": {script(status.Error(codes.ResourceExhausted, "full")), "too large: full",
-			sdk.CodeResultTooLarge},
+		"a status without a message":     {script(status.Error(codes.Aborted, "")), "a status without a message (Aborted)", ""},
+		"a status that means a large message": {script(status.Error(codes.ResourceExhausted,
+			"SERVER: Sent message larger than max (5000000 vs. 4194304)")), "too large: SERVER: Sent", sdk.CodeResultTooLarge},
+		"a status that means too many calls": {script(status.Error(codes.ResourceExhausted, "Concurrent RPC limit exceeded!")),
+			"too much to do or lacks a resource: Concurrent RPC limit exceeded!", sdk.CodeProtocol},
 	} {
 		overBoth(t, name, c.foreignPlugin, func(t *testing.T, client *Client) {
 			result, err := client.Call(t.Context(), &sdk.Request{Tool: "x"})
@@ -461,6 +465,8 @@ func TestBrokenResults(t *testing.T) {
 		"structured nested beyond reading": {&pluginv1.Result{Structured: deep}, "nested 20000 deep", sdk.CodeProtocol},
 		"structured beside content": {&pluginv1.Result{Structured: []byte(`{`), Content: []*pluginv1.Content{good}},
 			"the structured JSON is not valid", sdk.CodeProtocol},
+		"extra members that are cut off": {&pluginv1.Result{Extra: []byte(`{"a":`)},
+			"the JSON of its extra members is not valid", sdk.CodeProtocol},
 		"a part without a type": {with(&pluginv1.Content{Text: []byte("x")}), "part 2 () has no type",
 			sdk.CodeProtocol},
 		"a part of nothing": {with(&pluginv1.Content{}), "part 2 () has no type", sdk.CodeProtocol},

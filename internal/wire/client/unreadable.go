@@ -25,7 +25,7 @@ func CheckResult(r *sdk.Result) error {
 		faults = append(faults, "the structured JSON "+fault)
 	}
 	if len(r.Extra) > 0 && validObject(r.Extra) == nil {
-		faults = append(faults, "its extra members "+cmp.Or(jsonFault(r.Extra), "are no object"))
+		faults = append(faults, "the JSON of its extra members "+cmp.Or(jsonFault(r.Extra), "is no object"))
 	}
 	faults = addInputFaults(faults, r)
 	if len(faults) == 0 {
