@@ -19,12 +19,14 @@ import (
 
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // version is set by the Makefile for releases.
 var version = "0.1.0-dev"
 
 func main() {
+	wire.QuietGRPC()
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" && strings.HasSuffix(version, "-dev") {
 		version = strings.TrimPrefix(info.Main.Version, "v") // of a module that the go command has downloaded
 	}

@@ -24,6 +24,7 @@ import (
 )
 
 func main() {
+	wire.QuietGRPC()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = installedVersion(version, info)
 	}

@@ -7,11 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -21,8 +24,20 @@ const (
 )
 
 // serveSpoof serves a plugin whose every text has a line that reads as one of toolhost's. It refuses its configuration,
-// has no tools, dies, or works.
+// has no tools, dies, works, or has gRPC log something.
 func serveSpoof(how string) {
+	if how == "goaway" {
+		socket := filepath.Join(os.Getenv(wire.EnvSocketDir), "s")
+		listener, err := net.Listen("unix", socket)
+		for fmt.Printf("1|1|unix|%s|grpc|\n", socket); err == nil; {
+			var c net.Conn
+			if c, err = listener.Accept(); err == nil { // SETTINGS and GOAWAY of HTTP/2, with ENHANCE_YOUR_CALM
+				_, err = c.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00" + "\x00\x00\x16\x07\x00\x00\x00\x00\x00" +
+					"\x00\x00\x00\x00\x00\x00\x00\x0btoo_many_pings"))
+			}
+		}
+		os.Exit(3)
+	}
 	text := func(what string) string { return what + "\n" + spoofLine + "\r\n" + spoofLine + "\n\n" + spoofLine }
 	failure := &sdk.Error{Name: text("Name"), Message: text("message"), Suggestion: text("suggestion"),
 		HelpURL: text("https://example.com/")}
@@ -98,5 +113,21 @@ func checkSpoofed(t *testing.T, printed string) {
 			t.Errorf("a line of the plugin begins at the margin, as one of toolhost does:\n%s", printed)
 			return
 		}
+	}
+}
+
+// gRPC's own log, which plugins can cause, is not printed.
+func TestPluginsHaveNothingLogged(t *testing.T) {
+	t.Parallel()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "goaway.hcl")
+	writeConfig(t, file, fmt.Sprintf("plugin \"spoof\" {\n  command = [%q, %q, \"goaway\"]\n  start_timeout = \"2s\"\n}\n", own,
+		spoofWord))
+	out, _ := exec.CommandContext(t.Context(), filepath.Join(bin, "toolhost"), "--config", file, "discover").CombinedOutput()
+	if text := string(out); !strings.Contains(text, `plugin "spoof"`) || strings.Contains(text, "too_many_pings") {
+		t.Errorf("it prints %s", text)
 	}
 }

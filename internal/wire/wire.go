@@ -7,12 +7,15 @@ package wire
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -52,6 +55,15 @@ const (
 
 // A fixed flow-control window saves the pings that measure one (measured: a tenth off large calls).
 const window = 4 << 20
+
+// QuietGRPC drops what gRPC itself logs, on standard error: a plugin could have it print lines between toolhost's own,
+// also while a question is open. Each error of a call has the cause. A program calls it before it connects to anything;
+// the variable is that of gRPC.
+func QuietGRPC() {
+	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
+		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+	}
+}
 
 // DialOptions are the host's options for a connection to the plugin with this process id: peer credentials, the
 // limits of messages, and no automatic retries. A pid of 0 accepts any process of the same user.
