@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -44,10 +45,34 @@ type Staged struct {
 	Source  string // absolute, or a module with the version that was chosen
 	Version string // of a Go module, "" if it is not known
 	dir     string
+	lock    *os.File // says that the folder is in use
 }
 
 // Discard removes the private folder.
-func (s *Staged) Discard() { _ = os.RemoveAll(s.dir) }
+func (s *Staged) Discard() { _, _ = s.lock.Close(), os.RemoveAll(s.dir) }
+
+// removeStale removes what processes that were killed have left in the folder: each folder whose lock is free. One that
+// is a moment old may not be locked yet.
+func removeStale(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), fsutil.TempPrefix) || time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		if e.IsDir() {
+			lock, err := fsutil.TryLock(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE)
+			if err != nil {
+				continue
+			}
+			_ = lock.Close()
+		}
+		_ = os.RemoveAll(path)
+	}
+}
+
+const lockName = "lock"
 
 var (
 	moduleAt = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
@@ -66,11 +91,13 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 	if o.Name != "" && !toolname.IsPlugin(o.Name) {
 		return nil, fmt.Errorf("%.40q is not a plugin name: it must match %s", o.Name, toolname.PluginPattern)
 	}
-	dir, err := os.MkdirTemp(o.Dir, ".new-")
+	removeStale(o.Dir)
+	dir, err := os.MkdirTemp(o.Dir, fsutil.TempPrefix)
 	if err != nil {
 		return nil, fsutil.FolderError(err, o.Dir, otherFolder)
 	}
 	s = &Staged{dir: dir, Name: o.Name}
+	s.lock, err = fsutil.TryLock(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
 	defer func() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			err = fsutil.FolderError(err, o.Dir, otherFolder)
@@ -80,6 +107,9 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 			s = nil
 		}
 	}()
+	if err != nil {
+		return s, err
+	}
 	info, statErr := os.Stat(o.Source)
 	switch {
 	case statErr == nil && info.Mode().IsRegular():

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // An entry of an archive.
@@ -262,6 +263,47 @@ func TestProgramsOfPackages(t *testing.T) {
 	} {
 		if got := programOf(pkg); got != want {
 			t.Errorf("%s is built to %s, want %s", pkg, got, want)
+		}
+	}
+}
+
+// What an installation that was killed has left is removed by the next one, and nothing else: not what is in use, nor
+// what is a moment old.
+func TestStaleFoldersAreRemoved(t *testing.T) {
+	dir, source := t.TempDir(), filepath.Join(t.TempDir(), "toolhost-plugin-greet")
+	if err := os.WriteFile(source, []byte("program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	install := func() *Staged {
+		s, err := Stage(t.Context(), Options{Source: source, Dir: dir, Output: io.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Discard)
+		return s
+	}
+	age := func(path string) {
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed, running, young := install(), install(), install()
+	_, _ = killed.lock.Close(), young.lock.Close() // as the end of a process does
+	file, other := filepath.Join(dir, ".new-lockfile"), filepath.Join(dir, "toolhost-plugin-other")
+	for _, path := range []string{file, other} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		age(path)
+	}
+	age(killed.dir)
+	age(running.dir)
+	install()
+	for path, want := range map[string]bool{killed.dir: false, file: false, running.Path: true, young.Path: true,
+		other: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s is there: %t", path, !want)
 		}
 	}
 }
