@@ -64,6 +64,14 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("removed again %v, with the error %v", removed, err)
 	}
 	compareAnswers(t, path, []host.Remembered{want[2], want[0]})
+	link := filepath.Join(t.TempDir(), "link.hcl") // such as into a folder that is kept in git
+	if err := errors.Join(os.Symlink(path, link), Save(link, want[1])); err != nil {
+		t.Fatal(err)
+	}
+	compareAnswers(t, path, []host.Remembered{want[2], want[0], want[1]})
+	if to, err := os.Readlink(link); to != path {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
 }
 
 func compareAnswers(t *testing.T, path string, want []host.Remembered) {

@@ -141,6 +141,27 @@ func TestListTrustedPipe(t *testing.T) {
 	}
 }
 
+// A list of trusted files that is a link stays one.
+func TestTrustedThroughALink(t *testing.T) {
+	trusting(t)
+	path, kept := filepath.Join(t.TempDir(), "config.hcl"), filepath.Join(t.TempDir(), "kept")
+	list, err := UserFile("trusted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeConfig(t, path, "")
+	writeConfig(t, kept, "")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(list), 0o700), os.Symlink(kept, list), trustFile(path)); err != nil {
+		t.Fatal(err)
+	}
+	if to, _ := os.Readlink(list); to != kept {
+		t.Errorf("the link leads to %q", to)
+	}
+	if text, err := os.ReadFile(kept); err != nil || !strings.Contains(string(text), path) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 // Two concurrent requests to trust are both stored.
 func TestTrustAtTheSameTime(t *testing.T) {
 	trusting(t)

@@ -227,11 +227,7 @@ const header = `# The plugins and tools that the user has approved. A plugin tha
 // Update changes a lock file, which need not exist: one writer at a time, and atomically. Nothing is written when
 // change fails or changes nothing, or when the file has mistakes.
 func Update(path string, change func(*File) error) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // so that a link stays a link
-	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
-	}
+	path = fsutil.Resolved(path)                                                // so that a link stays a link
 	unlock, err := hclfile.Lock(filepath.Dir(path), os.O_RDONLY, 5*time.Second) // the folder: no file is left behind
 	if err != nil {
 		return fmt.Errorf("lock file: %w", err)
