@@ -111,6 +111,12 @@ func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 	if client.Note != "" {
 		fmt.Fprintf(g.err, "%s.\n", client.Note)
 	}
+	if slices.Contains(e.Args, "--check-trust") {
+		if c, err := bootstrap.Load(g.options()); err == nil && !c.Trusted() { // toolhost validate reports mistakes in it
+			fmt.Fprintf(g.err, "%s is not trusted, and the server does not start with it. Look at it, then run `%s`.\n",
+				visible(c.Path), shellWords([]string{"toolhost", "trust", c.Path}))
+		}
+	}
 	if e.TokenVar != "" {
 		fmt.Fprintf(g.err, "Set %s to the token where %s starts.\n", e.TokenVar, client.Title)
 	}

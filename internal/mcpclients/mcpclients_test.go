@@ -103,7 +103,8 @@ func TestSecretsByLook(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"GITHUB_TOKEN": true, "OPENAI_KEY": true, "GH_PAT": true, "api-key": true,
-		"Authorization": true, "PASSWORD": true, "LOG_LEVEL": false, "PATH": false, "KEYBOARD": false, "DOMAIN": false} {
+		"Authorization": true, "PASSWORD": true, "LOG_LEVEL": false, "PATH": false, "KEYBOARD": false, "DOMAIN": false,
+		"bearer_token_env_var": false} {
 		if secretName(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

@@ -159,12 +159,13 @@ var (
 	random      = lazy.Regexp(`[A-Za-z0-9]{16,}`)
 	secretParts = lazy.Regexp(`(?i)(^|[_-])(key|token|secret|pat|auth|bearer|pass|pwd|credentials?|cookie|session)` +
 		`($|[_-])|apikey|password|passwd`)
-	redactor = redact.New()
+	variableKey = lazy.Regexp(`(?i)env[_-]?vars?$`) // its value is the name of a variable
+	redactor    = redact.New()
 )
 
 // secretName reports whether the value of a variable, a header, an option or a parameter of that name is a secret.
 func secretName(name string) bool {
-	return redact.Name(name) || secretParts().MatchString(name)
+	return (redact.Name(name) || secretParts().MatchString(name)) && !variableKey().MatchString(name)
 }
 
 // looksSecret reports whether a text is a key by its look.
