@@ -113,8 +113,10 @@ func TestErrorsAsJSON(t *testing.T) {
 		if c.args != "" {
 			checkJSON(t, name, dir, append(strings.Fields(name), "--format", "json"), exitUsage)
 		}
-		if name == "plugin check" { // it has a flag --config of its own
-			checkJSON(t, name, dir, append(slices.Clone(words), "--format", "json", "--config", "["), exitUsage)
+		if name == "plugin check" { // it reads no configuration of toolhost's
+			for _, flag := range [][]string{{"--plugin-config", "["}, {"--config", "{}"}} {
+				checkJSON(t, name, dir, slices.Concat(words, []string{"--format", "json"}, flag), exitUsage)
+			}
 			continue
 		}
 		words = append(words, "--format", "json")

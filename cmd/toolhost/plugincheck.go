@@ -39,8 +39,11 @@ func newPluginCheck(g *globals) *cobra.Command {
 			if config != "" {
 				o.Config = json.RawMessage(config)
 				if !json.Valid(o.Config) || o.Config[0] != '{' {
-					return errors.New("--config takes a JSON object")
+					return errors.New("--plugin-config takes a JSON object")
 				}
+			}
+			if strings.HasPrefix(g.config, "{") {
+				return errors.New("--config names a file of toolhost's; the plugin's own configuration is --plugin-config")
 			}
 			if before := cmd.ArgsLenAtDash(); len(args) == 0 || before < 0 && len(args) > 1 || before > 1 {
 				return errors.New("name one program: toolhost plugin check BIN; its own arguments come after --")
@@ -63,7 +66,7 @@ func newPluginCheck(g *globals) *cobra.Command {
 	flags.Var((*callsFlag)(&o.Events), "events", "a call that sends very many events")
 	flags.Var((*callsFlag)(&o.Large), "large", "a call with a result of more than 256 KiB")
 	flags.Var((*callsFlag)(&o.Print), "print", "a call that prints a line of 1 MiB")
-	flags.StringVar(&config, "config", "", "the plugin's configuration, a JSON object")
+	flags.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
 	flags.DurationVar(&o.Timeout, "timeout", 10*time.Second, "how long a start or a call may take")
 	flags.BoolVar(&o.Sandboxed, "sandbox", true, "make the --call calls at the sandbox levels confined and isolated too")
 	flags.StringVar(&junit, "junit", "", "write a report in JUnit's XML to this file")

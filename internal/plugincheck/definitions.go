@@ -249,7 +249,7 @@ func (c *checker) configure(ctx context.Context) *problem {
 		return failed("Give another configuration; the message says what the plugin's schema takes.",
 			"the configuration does not fit: %v", invalid)
 	case isInvalid:
-		return skipped("give its configuration: --config '{…}'; without it: %v", invalid)
+		return skipped("give its configuration: --plugin-config '{…}'; without it: %v", invalid)
 	case err != nil:
 		return failed("", "%v", err)
 	case config == nil:
