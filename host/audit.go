@@ -65,7 +65,10 @@ func (h *snapshot) audit(next CallFunc) CallFunc {
 		e := failure(result, err)
 		about := c.recorded()
 		h.logEnd(ctx, about, e, in, took)
-		if failed := h.append(about, func() audit.Record { return about.endRecord(result, e, took) }); failed != nil {
+		failed := h.append(about, func() audit.Record { return about.endRecord(result, e, took) })
+		// the record may be closed with the host; a call that was refused for that has changed nothing
+		refused := h.base.Err() != nil && e != nil && e.Name == "HostClosed"
+		if failed != nil && !refused {
 			h.log.Error("the end of a call is missing from the record", "call_id", c.id, "error", failed)
 		}
 		return result, err

@@ -211,6 +211,24 @@ func TestARecordThatIsRemovedWhileTheHostRuns(t *testing.T) {
 	}
 }
 
+// A call after the end of the host and of its record is refused, and nothing about the record is logged.
+func TestCallAfterTheRecordIsClosed(t *testing.T) {
+	t.Parallel()
+	log, err := audit.Open(filepath.Join(t.TempDir(), "audit.jsonl"), audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := &recorder{}
+	h := single(t, echoing(tool("look")), host.Options{Audit: log, Logger: slog.New(said)})
+	if err := errors.Join(h.Close(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	failed(t, h.Call(t.Context(), call("test__look", "{}")), sdk.CodeCanceled)
+	if about := said.named("the end of a call is missing from the record"); len(about) > 0 {
+		t.Errorf("the log has %v", about)
+	}
+}
+
 // End to end: a host that writes a log which verifies, with content.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
