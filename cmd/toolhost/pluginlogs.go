@@ -151,6 +151,7 @@ func (h *authorHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle prints what a plugin says in its own format, below the plugin's name.
 func (h *authorHandler) Handle(ctx context.Context, r slog.Record) error {
 	switch {
+	case r.Message == "plugin crashed": // pluginRun.printState prints it
 	case h.plugin != "" && pluginlog.Said(r):
 		_, err := fmt.Fprintf(h.out, "%s %s\n", h.plugin, pluginlog.Text(r))
 		return err

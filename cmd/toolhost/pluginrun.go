@@ -116,6 +116,7 @@ type pluginRun struct {
 	lines      sync.Mutex     // held to write a result
 	calls      sync.WaitGroup // in the background
 	background sync.Map       // their ids
+	ran        bool           // the process that printState has printed last was ready
 
 	reloading sync.Mutex // held for the two below
 	known     []sdk.Tool // the last known tools of the plugin
@@ -195,6 +196,12 @@ func (r *pluginRun) printState(s supervise.Status) {
 	}
 	if text += ")"; s.Reason != "" {
 		text += ": " + s.Reason
+	}
+	if s.State == supervise.Ready {
+		r.ran = true
+	} else if s.LastError != "" && s.State != supervise.Draining && r.ran { // who waits for a start prints why it failed
+		text += ": " + s.LastError
+		r.ran = false
 	}
 	if ended := s.State == supervise.Draining || s.State == supervise.Stopped; s.State != supervise.Known &&
 		(s.Generation > 0 || !ended) {
