@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/metrics"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/callctx"
@@ -58,7 +59,12 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		}
 		e, shown := sdk.EndedError(limited), shownLimit(timeout)
 		if err == nil && own.Message != e.Message && own.Message != "the call was canceled" { // the tool knows more
-			return result, err
+			if !strings.Contains(own.Message, shown.String()) {
+				result, own = new(*result), new(*own)
+				own.Message += "; the limit of the call is " + shown.String()
+				result.Error = own
+			}
+			return result, nil
 		}
 		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"
 		if c.outcome == sdk.OutcomeNotSent {

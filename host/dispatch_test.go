@@ -92,7 +92,8 @@ func TestTimeoutThatTheToolAnswers(t *testing.T) {
 		for message, want := range map[string]string{
 			sdk.EndedError(t.Context()).Message: tooLong,
 			"the call was canceled":             tooLong, // all that the kits know
-			"the server is slow":                "failed: the server is slow",
+			"the server is slow":                "failed: the server is slow; the limit of the call is 1m30s",
+			"slower than 1m30s":                 "failed: slower than 1m30s",
 		} {
 			*own = sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: message, Outcome: sdk.OutcomeFailed}
 			r := h.Call(t.Context(), call("test__run", ""))
