@@ -44,7 +44,7 @@ type Sources struct {
 // skipped. A plugin configured by hand takes precedence over a discovered one; of two discovered plugins with the
 // same name the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
-	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
+	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}, surplus: map[string]bool{}}
 	programs, installed := f.programsIn(from.Dirs, from.DirsSource), map[string]string{}
 	if _, err := os.Stat(from.Installed); from.Installed != "" && err == nil {
 		installed = f.programsIn([]string{from.Installed}, "")
@@ -80,9 +80,9 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		}
 	}
 	f.addPrograms(installed)
-	if f.surplus > 0 {
+	if len(f.surplus) > 0 {
 		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in "+
-			"plugin blocks", f.surplus, maxPlugins)
+			"plugin blocks", len(f.surplus), maxPlugins)
 	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return specs, f.problems
@@ -106,7 +106,7 @@ type finder struct {
 	specs      map[string]Spec
 	configured map[string]bool // by hand; these take precedence
 	problems   []error
-	surplus    int // plugins found over maxPlugins
+	surplus    map[string]bool // plugins found over maxPlugins, each perhaps in several places
 }
 
 func (f *finder) problem(format string, a ...any) {
@@ -179,7 +179,7 @@ func (f *finder) add(s Spec) {
 	case taken:
 		f.problem("plugin %q is defined twice: %s is used, %s is skipped", s.Name, other.Source, s.Source)
 	case len(f.specs) >= maxPlugins:
-		f.surplus++
+		f.surplus[s.Name] = true
 	default:
 		f.specs[s.Name] = s
 	}

@@ -229,12 +229,12 @@ func TestLimitOfPlugins(t *testing.T) {
 			t.Errorf("%d elements give %d plugins, %v", n, len(specs), err)
 		}
 	}
-	f := finder{specs: map[string]Spec{}}
+	f := finder{specs: map[string]Spec{}, surplus: map[string]bool{}}
 	for i := range 258 {
 		f.add(Spec{Name: fmt.Sprintf("p%d", i), Command: []string{"x"}})
 	}
-	if len(f.specs) != 256 || f.surplus != 2 {
-		t.Errorf("%d plugins are found, %d are left out", len(f.specs), f.surplus)
+	if len(f.specs) != 256 || len(f.surplus) != 2 {
+		t.Errorf("%d plugins are found, %d are left out", len(f.specs), len(f.surplus))
 	}
 }
 
@@ -244,7 +244,7 @@ func TestLimitOfFoundPlugins(t *testing.T) {
 		script(t, dir, fmt.Sprintf("toolhost-plugin-p%d", i), "")
 	}
 	byHand := []Spec{{Name: "mine", Command: []string{"x"}}}
-	specs, problems := Find(t.Context(), Sources{Dirs: []string{dir}, Plugins: byHand})
+	specs, problems := Find(t.Context(), Sources{Dirs: []string{dir}, Installed: dir, Plugins: byHand})
 	if len(specs) != 256 || specs[0].Name != "mine" {
 		t.Errorf("%d plugins, the first %q", len(specs), specs[0].Name)
 	}
