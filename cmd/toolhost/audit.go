@@ -110,7 +110,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
-	named, dir, recorded := "", "", false
+	named, where, dir, recorded := "", "", "", false
 	const advice = "name the record to look at it: toolhost audit tail FILE"
 	c, err := g.load()
 	none, missing := errors.AsType[*bootstrap.NotFoundError](err)
@@ -120,7 +120,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	case err == nil && c.Audit != nil && c.Audit.Path != "" && !c.Trusted():
 		return errors.Join(&bootstrap.UntrustedError{Path: c.Path}, errors.New(advice))
 	case err == nil && c.Audit != nil:
-		named, dir, recorded = c.Audit.Path, c.Dir, true
+		named, where, dir, recorded = c.Audit.Path, c.Audit.Where, c.Dir, true
 	}
 	path, err := bootstrap.AuditPath(named, dir)
 	if err != nil {
@@ -131,14 +131,14 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 			g.saidNoRecord = true
 			fmt.Fprintf(g.err, "toolhost: %s records no calls, so this record is of others; %s\n", clean(c.Path), recordsCalls)
 		}
-		return bootstrap.AuditError(err, path, named)
+		return bootstrap.AuditError(err, path, where)
 	}
 	e := &sdk.Error{Code: codeUsage, Name: "NoRecord", Outcome: sdk.OutcomeNotSent,
 		Message:    fmt.Sprintf("there is no record yet: %s does not exist", path),
 		Suggestion: recordsCalls}
 	if recorded {
 		if err := probeRecord(path); err != nil {
-			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, named))
+			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, where))
 		}
 		e.Suggestion = "the next call makes it"
 		if place, err := g.place(""); err == nil && place.Holder() != nil {

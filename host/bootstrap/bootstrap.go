@@ -204,6 +204,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	}()
 	if a := c.Audit; a != nil && !o.Offline { // offline nothing is recorded, and an untrusted file may have named the path
 		i.record = newRecord(a.Path, c.Dir, audit.Options{Content: a.Content, Secrets: c.secrets()})
+		i.record.where = a.Where
 	}
 	if o.Telemetry != nil && s.trusted {
 		err = errors.New("Options.Telemetry panicked; the log has the stack")

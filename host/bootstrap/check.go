@@ -110,7 +110,7 @@ func (out *Check) checkPlaces(c *Configuration) {
 			err = audit.CheckPlace(at)
 		}
 		if err != nil {
-			out.Problems = append(out.Problems, fmt.Errorf("path of the audit block: %w", err))
+			out.Problems = append(out.Problems, fmt.Errorf("%s: path of the audit block: %w", c.Audit.Where, err))
 		}
 	}
 	for _, r := range c.Host.Roots {

@@ -126,8 +126,8 @@ root "here" {
 	out.checkPlaces(&Configuration{Config: c})
 	got := fmt.Sprint(out.Problems, out.Warnings)
 	place := c.RootSources[filepath.Join(dir, "gone")] // relative where that is shorter
-	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place for the log "+
-		"%s: path of a root block: %s is not a folder, so nothing can be read there] []", dir,
+	want := fmt.Sprintf("[%s: path of the audit block: %s is not a regular file; name another place for the log "+
+		"%s: path of a root block: %s is not a folder, so nothing can be read there] []", c.Audit.Where, dir,
 		place, filepath.Join(dir, "gone"))
 	if got != want || !strings.HasSuffix(place, filepath.Base(dir)+"/config.hcl:5") {
 		t.Errorf("%s\nwant %s", got, want)

@@ -94,12 +94,12 @@ func AuditPath(named, dir string) (string, error) {
 	return path, nil
 }
 
-// AuditError adds to an error of the record at a path what to do, if it is one of the file system. Named is the path
-// that the configuration names.
-func AuditError(err error, path, named string) error {
+// AuditError adds to an error of the record at a path what to do, if it is one of the file system. Where is the audit
+// block, if it names that path.
+func AuditError(err error, path, where string) error {
 	otherwise := otherState
-	if named != "" {
-		otherwise = "name another path in the audit block"
+	if where != "" {
+		otherwise = "name another path in the audit block (" + where + ")"
 	} else if os.Getenv("TOOLHOST_AUDIT") != "" {
 		otherwise = "set TOOLHOST_AUDIT to another path"
 	}

@@ -13,6 +13,7 @@ import (
 // A record is the audit log, opened at the first record.
 type record struct {
 	path    string // "" is the default
+	where   string // the block that has it
 	dir     string // of the configuration that names it
 	options audit.Options
 
@@ -71,7 +72,7 @@ func (r *record) explain(err error) error {
 		return nil // before the path is looked up, which takes more system calls than all else of a call
 	}
 	if path, unknown := AuditPath(r.path, r.dir); unknown == nil {
-		return AuditError(err, path, r.path)
+		return AuditError(err, path, r.where)
 	}
 	return err
 }

@@ -102,7 +102,8 @@ type Config struct {
 
 // Audit means that calls are recorded, and where.
 type Audit struct {
-	Path string // of the file, absolute; "" for the default
+	Path  string // of the file, absolute; "" for the default
+	Where string // the block that has the path, such as "config.hcl:12"
 	audit.Options
 }
 
@@ -264,6 +265,9 @@ func (r *reader) file(top *hclfile.Body) {
 	r.approval(top)
 	if in := top.Inner("audit"); in != nil {
 		c.Audit = &Audit{Path: r.resolvePath(in, "path"), Options: audit.Options{Content: in.Bool("content")}}
+		if c.Audit.Path != "" {
+			c.Audit.Where = in.Where()
+		}
 		c.Audit.Secrets, _ = in.Texts("secrets", checkSecret)
 		in.Done()
 	}

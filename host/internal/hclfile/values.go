@@ -307,17 +307,20 @@ func (b *Body) Int(name string, most int) int {
 
 func cannotBe(s string) (problem string) { return fmt.Sprintf("cannot be %q", Brief(s)) }
 
+// longDuration matches what time.ParseDuration refuses only because it is too long.
+var longDuration = lazy.Regexp(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`)
+
 // Duration reads a length of time such as "90s", from a millisecond to most; 0 when there is none.
 func (b *Body) Duration(name string, most time.Duration) (d time.Duration) {
 	b.asks(name, "a length of time from 1ms to "+Short(most))
 	b.text(name, `a length of time such as "30s"`, func(s string) (problem, hint string) {
 		parsed, err := time.ParseDuration(s)
 		switch {
-		case err != nil:
+		case err != nil && !longDuration().MatchString(s):
 			return cannotBe(s), `write a number and its unit, ms, s, m or h, such as "90s" or "2m"`
-		case parsed <= 0:
+		case err == nil && parsed <= 0:
 			return "must be more than zero", "remove it to have the default"
-		case parsed < time.Millisecond || parsed > most:
+		case err != nil || parsed < time.Millisecond || parsed > most:
 			return "must be from 1ms to " + Short(most), "remove it to have the default"
 		}
 		d = parsed
@@ -362,7 +365,7 @@ func (b *Body) Bytes(name string) (size int64) {
 	return size
 }
 
-var ratePattern = lazy.Regexp(`^([0-9]{1,9}(?:\.[0-9]{1,9})?)/(s|m|h)$`)
+var ratePattern = lazy.Regexp(`^([0-9]+(?:\.[0-9]+)?)/(s|m|h)$`)
 
 // Rate reads a number per second, such as "10/s" or "60/m"; 0 when there is none.
 func (b *Body) Rate(name string) (rate float64) {
@@ -371,7 +374,7 @@ func (b *Body) Rate(name string) (rate float64) {
 		if m == nil {
 			return cannotBe(s), `write a number and /s, /m or /h, such as "10/s" or "60/m"`
 		}
-		n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number
+		n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number, perhaps an infinite one
 		rate = n / map[string]float64{"s": 1, "m": 60, "h": 3600}[m[2]]
 		if rate <= 0 || rate > 1e6 {
 			return "must be more than zero, and at most a million a second", "remove it to have no limit"
