@@ -426,7 +426,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	switch noHandshake := errors.Is(err, errNoHandshake); {
 	case ctx.Err() == nil && noHandshake: // only the end of the process ends the reading early
 		err = errEnded
-	case ctx.Err() != nil && (noHandshake || g.client != nil): // what it was waited for
+	case ctx.Err() != nil && (noHandshake || g.client != nil): // with what the time was spent on
 		err = fmt.Errorf("%w: %s", context.Cause(ctx), err.Error())
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
