@@ -119,7 +119,7 @@ func walk(text string) (s *Script, err error) {
 		}
 	}()
 	w.text([]string{""})
-	w.ownJobs()
+	w.resolve()
 	if w.all.err != nil {
 		return s, w.all.err
 	}

@@ -185,15 +185,24 @@ func secret(x Word) bool {
 	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything) || stateFile().MatchString(x.Text)
 }
 
-// readers show, copy or pack the files in their operands.
-const readers lazy.Words = `cat head tail less more most bat batcat nl tac rev od xxd hexdump hd strings base64 base32
-	openssl gpg grep egrep fgrep rg ag ack sed awk gawk mawk cut sort uniq fold column paste diff cmp comm join jq yq tee
-	cp mv ln dd install rsync tar bsdtar zip 7z gzip xz zstd split sqlite3 duckdb pbcopy xclip`
+// naming are programs that use, list or test the files in their operands. All others may show, copy or pack what is in
+// them.
+const naming lazy.Words = `ls ll tree eza exa lsd dir stat file du wc df find fd fdfind test [ [[ echo printf cd pushd
+	mkdir touch basename dirname realpath readlink which type md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add
+	ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern argocd flux docker podman nerdctl docker-compose ansible
+	ansible-playbook terraform tofu aws gcloud az export declare typeset local readonly`
 
 var (
 	// private are places outside of a workspace with what only their user may see, and public what all may see there.
-	private = lazy.Regexp(`^/(home|Users|root|proc|run|var/run|etc/(g?shadow-?$|sudoers|ssl/private|ssh/|kubernetes))\b`)
-	public  = lazy.Regexp(`(\.pub|/known_hosts|/authorized_keys|/\.ssh/config|/\.(aws|azure)/config)$`)
+	private = lazy.Regexp(`^/(home|Users|root|proc|run|var/run|etc/(g?shadow-?$|sudoers|ssl/private|ssh/|kubernetes|` +
+		`wireguard|openvpn|NetworkManager|krb5))\b`)
+	public = lazy.Regexp(`(\.pub|/known_hosts|/authorized_keys|/\.ssh/config|/\.(aws|azure)/config)$`)
+	// logins are where programs keep what they log in with, under names that have other uses elsewhere.
+	logins = lazy.Regexp(`(?i)/(\.(mozilla|thunderbird|electrum|ethereum|bitcoin|subversion/auth|fly|netlify|wrangler|kaggle|` +
+		`openai|snowsql)|\.local/share/(keyrings|kwalletd)|(\.config|Library/Application Support|AppData/[a-z]+)/(Google|` +
+		`google-chrome|chromium|BraveSoftware|Microsoft.Edge|vivaldi|opera|Firefox|Signal|op|doctl|hub|glab-cli|sops|` +
+		`solana|anthropic)|Library/(Keychains|Cookies)|etc/(wireguard|openvpn|NetworkManager/system-connections|` +
+		`krb5\.keytab))[^/]*(/|$)`)
 	// environment is that of a process, and inQuotes a path in a program that is given as text.
 	environment = lazy.Regexp(`^/proc/\w+/environ$`)
 	inQuotes    = lazy.Regexp(`["']([~/][^"'\s]*)["']`)
@@ -202,7 +211,7 @@ var (
 // showsKeys says which file with secrets outside of the workspace a command reads; those inside of it may be meant.
 func (c *Command) showsKeys(p workdirs) string {
 	var words []Word
-	if readers.Has(c.Name) {
+	if s, _ := c.find(); !naming.Has(c.Name) && (!c.maybe || s != nil) {
 		words = slices.Clip(c.Args)
 	}
 	for _, r := range c.Redirects {
@@ -215,15 +224,39 @@ func (c *Command) showsKeys(p workdirs) string {
 			words = append(words, static(m[1]))
 		}
 	}
-	for _, a := range words {
-		text := atHome(a)
-		if strings.HasPrefix(text, "-") {
-			_, text, _ = strings.Cut(text, "=")
+	return p.keys(words)
+}
+
+// keys says which of some words is a file with secrets outside of the workspace, or has one behind a sign. Those of
+// options for keys and settings are used.
+func (p workdirs) keys(words []Word) string {
+	secretOutside := func(text string) bool {
+		return !p.any && text != "" && slices.ContainsFunc(p.dirs, func(d string) bool {
+			if text[0] != '/' && !strings.Contains(text, "..") && p.inside(d) {
+				return false
+			}
+			file := joined(d, text)
+			return !p.inside(p.real(file)) && private().MatchString(file) && !public().MatchString(file) &&
+				(secret(static(file)) || logins().MatchString(file) || environment().MatchString(file) ||
+					strings.ContainsAny(file, "*?[") && filenames.SecretPattern(file))
+		})
+	}
+	for i, a := range words {
+		option, _, _ := strings.Cut(a.Text, "=")
+		if i > 0 && words[i-1].Static && strings.HasPrefix(words[i-1].Text, "--") {
+			option = words[i-1].Text
 		}
-		for _, d := range p.dirs {
-			file := joined(d, strings.TrimPrefix(text, "@"))
-			if text != "" && !p.any && !p.inside(p.real(file)) && private().MatchString(file) &&
-				(secret(static(file)) || environment().MatchString(file)) && !public().MatchString(file) {
+		if option != a.Text && usesFile().MatchString(option) {
+			continue
+		}
+		if secretOutside(atHome(a)) {
+			return a.Text + " may hold secrets"
+		}
+		for part := range strings.FieldsFuncSeq(a.Text, func(r rune) bool { return strings.ContainsRune("=@:,", r) }) {
+			if at := strings.IndexAny(part, "/~$"); at > 0 && part[0] == '-' {
+				part = part[at:] // of an option
+			}
+			if secretOutside(atHome(Word{Text: part, kind: a.kind})) {
 				return a.Text + " may hold secrets"
 			}
 		}
@@ -231,13 +264,21 @@ func (c *Command) showsKeys(p workdirs) string {
 	return ""
 }
 
+var usesFile = lazy.Regexp(`(?i)^"?[\w-]*(cert|key|config|credential|defaults|netrc|env|database|db|secret|password|token)[\w-]*$`)
+
 // atHome is the path in a word, with a folder in the place of the user's own.
 func atHome(a Word) string {
-	if a.kind == known && !strings.HasPrefix(a.Text, "~/") || !homeFolder().MatchString(a.Text) {
-		return a.path()
+	text := a.path()
+	if a.kind != folder && a.file != "" {
+		text = a.file
 	}
-	return homeFolder().ReplaceAllString(strings.NewReplacer(`"`, "", "}", "").Replace(a.Text), ownHome)
+	if a.kind == known && !strings.HasPrefix(text, "~/") || !homeFolder().MatchString(text) {
+		return text
+	}
+	return homeFolder().ReplaceAllString(bareText.Replace(text), ownHome)
 }
+
+var bareText = strings.NewReplacer(`"`, "", "}", "", `\`, "")
 
 // stateFile is a file of Terraform with the passwords it set. The file tools look into such a file, which is not
 // possible before a command runs.

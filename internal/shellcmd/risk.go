@@ -43,7 +43,7 @@ func Assess(text string, c Context) (Risk, []Command) {
 			high = add(high, part.Text+": "+why)
 		}
 	}
-	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s), sentSecrets(s)) {
+	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s, c), sentSecrets(s)) {
 		high = add(high, why)
 	}
 	if len(high) > 0 {
@@ -144,7 +144,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			auth print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token, az
 			keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
 			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
-			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw`},
+			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh
+			auth status -t|--show-token, getent shadow|gshadow`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo, gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider
 			--yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
@@ -387,11 +388,19 @@ func (c *Command) harmfulName() string {
 	return why
 }
 
-// ownJobs puts $! in the place of variables that hold it, for kill.
-func (w *walker) ownJobs() {
+// resolve puts what is known of the variables in words that are only known when they run: $! for kill, and a path that
+// begins with one.
+func (w *walker) resolve() {
+	if len(w.all.values) == 0 {
+		return
+	}
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
+		for n := range c.Redirects {
+			w.resolveWord(&c.Redirects[n].Target)
+		}
 		for n, a := range c.Args {
+			w.resolveWord(&c.Args[n])
 			if c.Name == "kill" && !a.Static && w.all.values[strings.Trim(a.Text, `"${}`)] == "$!" {
 				c.Args = slices.Clone(c.Args)
 				c.Args[n].Text = "$!"
@@ -399,6 +408,26 @@ func (w *walker) ownJobs() {
 		}
 	}
 }
+
+// resolveWord sets the path of a word with a variable in front, for the first of the values that it has in a loop.
+func (w *walker) resolveWord(x *Word) {
+	if x.Static || x.kind == folder {
+		return
+	}
+	m := variableFirst().FindStringSubmatch(x.Text)
+	if m == nil {
+		return
+	}
+	value := strings.Trim(w.all.values[m[1]], `"'`)
+	if w.all.lists[m[1]] {
+		value, _, _ = strings.Cut(value, " ")
+	}
+	if leadsOut(static(value)) {
+		x.file = value + m[2]
+	}
+}
+
+var variableFirst = lazy.Regexp(`^"?\$\{?(\w+)\}?"?(.*?)"?$`)
 
 // endsOwnJob reports kill with jobs of the same shell.
 func (c *Command) endsOwnJob() bool {
@@ -545,7 +574,7 @@ func (p workdirs) write(x Word) string {
 		slices.ContainsFunc(p.names(text), filenames.AutoExecuted):
 		return x.Text + executed
 	case p.any:
-	case !x.Static && homeFolder().MatchString(x.Text):
+	case !x.Static && (homeFolder().MatchString(x.Text) || homeFolder().MatchString(x.file)):
 		return x.Text + " is outside of the workspace"
 	case x.Static, x.kind == glob, x.kind == folder:
 		return p.outside(x)

@@ -113,8 +113,8 @@ func leadsOut(a Word) bool { return outward().MatchString(a.Text) }
 var outward = lazy.Regexp(`^"?(/|~|\.\.(/|$)|\$\{?HOME)`)
 
 // ranInput says which commands run what they read, show what is secret elsewhere, or push to an address they set.
-func ranInput(s *Script) (why []string) {
-	moves := false
+func ranInput(s *Script, c Context) (why []string) {
+	moves, shown := false, false
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		operand := func(a Word) bool {
@@ -124,11 +124,24 @@ func ranInput(s *Script) (why []string) {
 		reads := part.input.to > part.input.from || slices.ContainsFunc(part.Redirects, func(r Redirect) bool {
 			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
 		})
-		if name := part.selectsSecret(); name != "" && slices.ContainsFunc(part.Args, leadsOut) {
-			if at := slices.IndexFunc(s.Commands[i:], func(c Command) bool {
-				return readers.Has(c.Name) && (c.Fed != "" || len(c.Via) > len(part.Via))
-			}); at >= 0 {
-				why = append(why, s.Commands[i+at].Text+": "+name+" may hold secrets")
+		name := part.selectsSecret()
+		if name == "" || !slices.ContainsFunc(part.Args, leadsOut) {
+			name = ""
+			if naming.Has(part.Name) {
+				name, _, _ = strings.Cut(c.workdirs(part.dirs).keys(part.Args), " may ")
+			}
+		}
+		looped := false // by while read
+		for j := 0; j < len(s.Commands) && name != "" && !shown; j++ {
+			other := &s.Commands[j]
+			piped := i >= other.input.from && i < other.input.to
+			looped = looped || piped && other.Name == "read"
+			given := j > i && (other.Fed != "" || len(other.Via) > len(part.Via)) ||
+				slices.ContainsFunc(other.Args, func(a Word) bool {
+					return !a.Static && (piped && looped || strings.Contains(a.Text, part.Text))
+				})
+			if shown = given && !naming.Has(other.Name) && !other.maybe; shown {
+				why = append(why, other.Text+": "+name+" may hold secrets")
 			}
 		}
 		sub, rest := part.gitArgs()

@@ -14,7 +14,7 @@ type Word struct {
 	Static bool
 
 	kind  kind
-	file  string // for a place: the path
+	file  string // for a place: the path; for a late word with a variable in front: what it is, if that is known
 	split bool   // outside of quotes: what it stands for may fall apart into several words
 	odd   string // why it is doubtful although it is known
 	hint  string // for a late word: what to write instead
