@@ -43,7 +43,7 @@ func Assess(text string, c Context) (Risk, []Command) {
 			high = add(high, part.Text+": "+why)
 		}
 	}
-	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s, c), sentSecrets(s)) {
+	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s, c), movedFiles(s, c), sentSecrets(s)) {
 		high = add(high, why)
 	}
 	if len(high) > 0 {

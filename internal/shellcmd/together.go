@@ -90,6 +90,75 @@ func ranFiles(s *Script, c Context) (why []string) {
 	return why
 }
 
+// movedFiles say which commands delete what another one has moved to a place where files are made again, or to nowhere.
+func movedFiles(s *Script, c Context) (why []string) {
+	var moved []string
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		p := c.workdirs(part.dirs)
+		sub, args := part.gitArgs()
+		if sub == "" {
+			args = part.Args
+		}
+		operands, options := splitOptions(args, "-t --target-directory -S --suffix")
+		switch {
+		case part.maybe, len(operands) == 0 && len(options) == 0:
+		case part.Name == "mv", sub == "mv":
+			var to Word
+			if n := len(operands) - 1; n > 0 {
+				operands, to = operands[:n], operands[n]
+			}
+			for _, g := range options {
+				if strings.HasPrefix(g.name, "-t") || strings.HasPrefix(g.name, "--t") {
+					to = static(g.value.path() + "/")
+				}
+			}
+			place := part.found(to.path())
+			if place == "/dev/null" {
+				why = append(why, part.Text+": it deletes")
+			}
+			if len(operands) == 0 { // xargs names them
+				moved = append(moved, place)
+			}
+			for _, from := range operands {
+				if len(moved) > maxMoved {
+					break
+				}
+				name := part.found(from.path())
+				kept := len(moved)
+				moved = slices.DeleteFunc(moved, func(m string) bool { return under(m, name) })
+				switch {
+				case kept == len(moved) && from.Static && (made().MatchString(path.Base(name)) || p.temporary(from)):
+				case from.Static && (len(operands) > 1 || strings.HasSuffix(to.path(), "/") || place == "/tmp"):
+					moved = append(moved, path.Join(place, path.Base(name)))
+				default:
+					moved = append(moved, place)
+				}
+			}
+		case part.Name == "rm", part.Name == "rmdir", part.Name == "find":
+			if len(moved) > maxMoved || slices.ContainsFunc(moved, func(m string) bool {
+				return (part.Name == "find" || part.again) && made().MatchString(path.Base(m)) && part.deletesAgain(p) ||
+					part.Name != "find" && slices.ContainsFunc(operands, func(o Word) bool {
+						name := part.found(o.path())
+						return under(m, name) || under(name, m)
+					})
+			}) {
+				why = append(why, part.Text+": it deletes what was moved there")
+			}
+		}
+	}
+	return why
+}
+
+// maxMoved is how many moved files are told apart: with more of them all that is deleted may be one.
+const maxMoved = 100
+
+// under reports a path that is a folder, or in it.
+func under(file, folder string) bool {
+	rest, in := strings.CutPrefix(file, folder)
+	return in && (rest == "" || rest[0] == '/' || folder == "/")
+}
+
 // repls run what they read when they are given no file.
 const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry scala groovy ipython bpython ptpython
 	swift clojure clj bb tsx ts-node deno bun luajit jshell kotlin gnuplot parallel redis-cli`

@@ -1,10 +1,27 @@
 package shellcmd_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
+
+// What was moved is not deleted without a question where files are made again, or temporary: it is lost.
+func TestRiskOfDeletingWhatWasMoved(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", each(`mv a /tmp/x; rm -rf /tmp/x|/tmp/x/|/tmp/x/b|"/tmp/x", mv a /tmp/|/tmp && rm -rf /tmp/a, mv -t /tmp/t a; rm -r /tmp/t,
+		mv a b /tmp/t && rm -rf /tmp/t|/tmp/t/b, mv a dist|dist/|./dist|"$PWD/dist" && rm -rf dist|./dist, git mv a dist && rm -r dist,
+		mv --target-directory=out a; rm -rf out, mv a x.o; rm x.o, mv a x.o && find . -name '*.o' -delete, mv a b; mv b /tmp/y; rm /tmp/y,
+		mv a __pycache__ && find . -name __pycache__ -exec rm -rf {} +, mv *|$x|"$x"|a* /tmp/x; rm -rf /tmp/x,
+		for f in a b; do mv $f /tmp/t/; done; rm -rf /tmp/t, find . -name '*.go' -exec mv {} /tmp/t \; ; rm -rf /tmp/t,
+		(mv a /tmp/x); rm /tmp/x, cd a && mv b ../dist && cd .. && rm -r dist, mv|mv\ -f a /dev/null,
+		mv `+strings.Repeat("a ", 200)+`/tmp/t; rm -rf /tmp/u`)...)
+	rated(t, "high", `find . -name '*.go' | xargs mv -t /tmp/t; rm -rf /tmp/t`, `ls | xargs -I{} mv {} /tmp/t; rm -rf /tmp/t`)
+	rated(t, "medium", each(`mv node_modules /tmp/x|/tmp|/tmp/ && rm -rf /tmp/x|/tmp/node_modules, mv /tmp/a /tmp/b && rm /tmp/b,
+		mv a /tmp/b; make; mv /tmp/b a; rm -f /tmp/b, mv a b && rm -rf dist|/tmp/b, rm -rf dist && mv a dist,
+		mv a /tmp/ && rm -rf /tmp/b, mv dist/a b && rm -rf dist, cp a /tmp/b && rm /tmp/b, mv a b && find . -name '*.o' -delete`)...)
+}
 
 // A text that runs what it has downloaded, or written, is as harmful as that; so is one that sends what it has read.
 func TestRiskOfPartsTogether(t *testing.T) {
