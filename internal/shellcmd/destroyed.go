@@ -214,7 +214,8 @@ var deviceUses = sync.OnceValue(func() map[string][]use {
 		{"last", `cp|mv|install|dd_rescue|bmaptool, qemu-img convert`},
 		{"value", `dd|dcfldd|dc3dd, qemu-img dd,
 			fio --rw=write|--rw=rw|--rw=readwrite|--rw=randwrite|--rw=randrw|--rw=trimwrite|--rw=randtrimwrite`},
-		{unnamed, `nvme format|sanitize|write-zeroes, zpool destroy, zfs destroy -r|-R, vgremove|lvremove -f|-y|--force|--yes,
+		{unnamed, `nvme format|sanitize|write-zeroes, zpool destroy, zfs destroy -r|-R, flashrom -w|-E, dmsetup remove_all,
+			vgremove|lvremove -f|-y|--force|--yes,
 			diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk`},
 	}.uses()
 })

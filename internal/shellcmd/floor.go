@@ -2,6 +2,8 @@ package shellcmd
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"maps"
 	"path"
 	"slices"
@@ -42,7 +44,7 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 		return s.bomb
 	}
 	f := floor{at: c, outer: outer, values: map[string]string{}, lists: s.lists, commands: s.Commands,
-		bodies: map[string][]int{}, left: left}
+		bodies: map[string][]int{}, files: map[string]string{}, left: left}
 	for name, value := range c.Given {
 		// a home folder is one wherever it is, and the shell sets the others
 		if !homeVariable(name) && name != "PWD" && name != "OLDPWD" {
@@ -68,6 +70,31 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			return shorten(s.Commands[i].Text) + ": " + why + f.hint
 		}
 		f.values = values
+		if why := f.written(&s.Commands[i]); why != "" {
+			return shorten(s.Commands[i].Text) + ": " + why
+		}
+	}
+	return ""
+}
+
+// written examines a command that runs what the text has written to a file, and keeps what one writes.
+func (f *floor) written(c *Command) string {
+	if c.maybe || c.otherDirectory() {
+		return ""
+	}
+	ran := f.files[c.ranFile()]
+	if _, interprets := dialects()[usualName(c.Name)]; interprets && ran != "" {
+		return f.program(c.Name, []string{ran})
+	}
+	if text := cmp.Or(ran, c.recipe(f.files)); text != "" {
+		return f.nested(text)
+	}
+	if text := c.prints(); text != "" {
+		for _, x := range append(c.written(), c.redirected()...) {
+			if x.Static {
+				f.files[c.found(x.Text)] = text
+			}
+		}
 	}
 	return ""
 }
@@ -78,7 +105,9 @@ var suspects = []string{
 	"()", "function", "while", "until", "fork", "shred", "wipefs", "blkdiscard", "find", "rsync", "truncate",
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
-	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/",
+	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/", "base64", "xxd", "rev ", "n-za-m",
+	"flashrom", "dmsetup",
+	`\x6`, `\x7`, `\14`, `\15`, `\16`, `\17`,
 }
 
 // suspicious also reports a text whose variables may hold the letters of a suspect each.
@@ -106,9 +135,10 @@ type floor struct {
 	outer    *wholeText // a variable may be set outside of the part that is examined
 	values   map[string]string
 	commands []Command
-	entered  []string         // the folders of cd and pushd that the walk does not follow, each in the one before
-	bodies   map[string][]int // the commands of functions, by their names
-	lists    map[string]bool  // variables of loops
+	entered  []string          // the folders of cd and pushd that the walk does not follow, each in the one before
+	bodies   map[string][]int  // the commands of functions, by their names
+	lists    map[string]bool   // variables of loops
+	files    map[string]string // what the text has written to files
 
 	extra extra  // what another command adds to the one that is examined
 	line  string // what a loop reads
@@ -225,7 +255,73 @@ func (f *floor) command(i int) string {
 	if why = disks(name, args, operands); why != "" {
 		return why
 	}
-	return cmp.Or(f.overwrites(c, name, operands), f.program(name, args))
+	return cmp.Or(f.overwrites(c, name, operands), f.program(name, append(args, c.documents()...)), f.fed(i, name))
+}
+
+// fed examines what a shell or an interpreter runs that others print for it, perhaps decoded.
+func (f *floor) fed(i int, name string) string {
+	c := &f.commands[i]
+	_, interprets := interpreterOf(name)
+	if !interprets && !shells.Has(name) && name != "eval" && name != "make" {
+		return ""
+	}
+	inner := i + 1 // behind the commands in its substitutions
+	for inner < len(f.commands) && slices.ContainsFunc(c.Args, func(a Word) bool {
+		return !a.Static && strings.Contains(a.Text, f.commands[inner].Text)
+	}) {
+		inner++
+	}
+	from := f.commands[i+1 : inner]
+	if slices.Contains(c.Doubts, readsCode) {
+		from = slices.Concat(f.commands[c.input.from:c.input.to], from)
+	}
+	if *f.left -= len(from) >> 4; *f.left < 0 {
+		return ""
+	}
+	text := ""
+	for n := range from {
+		if !from[n].maybe {
+			text = decoded(&from[n], text+cmp.Or(from[n].prints(), from[n].document()))
+		}
+	}
+	switch {
+	case text == "":
+		return ""
+	case interprets:
+		return f.program(name, []string{text})
+	case name == "make":
+		text = c.recipe(map[string]string{c.found("-"): text})
+	}
+	return f.nested(text)
+}
+
+// decoded is what a command prints that reads a text.
+func decoded(c *Command, text string) string {
+	decodes := slices.ContainsFunc(c.Args, func(a Word) bool { return optionOf(a.Text, "-d -D --decode -r") })
+	var out []byte
+	var err error
+	switch {
+	case decodes && (c.Name == "base64" || c.Name == "openssl"):
+		out, err = base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	case decodes && c.Name == "xxd":
+		out, err = hex.DecodeString(strings.TrimSpace(text))
+	case c.Name == "rev":
+		out = []byte(text)
+		slices.Reverse(out)
+	case c.Name == "tr" && strings.Contains(strings.ToLower(textOf(c.Args)), "n-za-m"):
+		out = []byte(strings.Map(func(r rune) rune {
+			if r|0x20 >= 'a' && r|0x20 <= 'z' {
+				r = r&^0x1f | ((r&0x1f)+12)%26 + 1
+			}
+			return r
+		}, text))
+	default:
+		return text
+	}
+	if err != nil {
+		return ""
+	}
+	return string(out)
 }
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
@@ -385,9 +481,13 @@ var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|Tr
 var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all)[\s(]+(?:["'](?:/?[*.]?|~/?)["']|` +
 	`(?:os\.path\.expanduser\(["']~/?["']\)|(?:pathlib\.)?Path\.home\(\)|Dir\.home|os\.homedir\(\))\s*[,)])`)
 
+// wipesPath finds the paths that such calls are given.
+var wipesPath = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all|removeSync|delete-directory|\brm|unlink)` +
+	`[\s(]+(?:(?:pathlib\.)?Path\(\s*)?["']([/~][^"']*)["']`)
+
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
-	if _, ok := interpreterOf(name); !ok {
+	if _, ok := interpreterOf(name); !ok && textWords()[name] == "" && name != "emacs" {
 		return ""
 	}
 	for _, a := range args {
@@ -396,6 +496,11 @@ func (f *floor) program(name string, args []string) string {
 			return "it starts processes without end"
 		case wipesTree().MatchString(a) && !strings.Contains(a, `("")`):
 			return wholeSystem
+		}
+		for _, found := range wipesPath().FindAllStringSubmatch(a, 10) {
+			if why := f.target(found[1], workdirs{dirs: []string{"/"}}); why != "" {
+				return why
+			}
 		}
 		for _, found := range runsOne().FindAllStringSubmatch(a, 10) {
 			if why := f.nested(found[1] + found[2] + found[3]); why != "" {

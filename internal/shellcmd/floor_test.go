@@ -102,7 +102,23 @@ var catastrophes = []string{
 	"qemu-img dd if=a of=/dev/sda",
 	"bcachefs format /dev/sda", "fio --name=x --rw=randwrite --filename=/dev/sda", "newfs /dev/da0",
 	"fio --name=x --rw=write:4k --filename=/dev/sda", "fio --name=x --rw=randtrimwrite --filename=/dev/sda",
-	"dd if=a of=/dev/block/8:0",
+	"dd if=a of=/dev/block/8:0", "flashrom -p internal -w a.rom", "dmsetup remove_all",
+	"echo 'rm -rf ~' > x; sh x", "printf '#!/bin/sh\nrm -rf /\n' > x; chmod +x x; ./x", "tee x <<< 'rm -rf /'; . ./x",
+	"cd a && echo 'rm -rf /' > x; cd ..; sh a/x", "cat > x.sh <<'E'\nrm -rf /\nE\nsudo bash x.sh",
+	"printf 'a:\n\trm -rf ~\n' > Makefile && make", "printf 'a: b\nb:\n\t@rm -rf $(X)\nX = /\n' > a.mk; make -f a.mk",
+	"printf 'a:\n\tls\nb:\n\t-rm -rf $$HOME\n' > x/Makefile; make -C x b", "printf 'a:;rm -rf /\n' | make -f -",
+	"cat > justfile <<'E'\nx:\n  rm -rf ~\nE\njust x", "cat > build.ninja <<'E'\nrule r\n  command = rm -rf /\nE\nninja",
+	"echo '{\"scripts\":{\"x\":\"rm -rf ~\"}}' > package.json && npm run x",
+	"echo '{\"scripts\":{\"postinstall\":\"rm -rf ~\"}}' > package.json; npm install",
+	"echo 'import shutil; shutil.rmtree(\"/\")' > t.py && python t.py", "cat > a.js <<'E'\nfs.rmSync('/usr')\nE\nnode a.js",
+	"python3 - <<'E'\nimport shutil\nshutil.rmtree('/home')\nE", "python3 -c 'shutil.rmtree(pathlib.Path(\"/etc\"))'",
+	"echo 'import os; os.system(\"rm -rf /\")' | python3", "Rscript -e 'unlink(\"/\", recursive=TRUE)'",
+	"julia -e 'rm(\"/home\", recursive=true)'", "deno eval 'Deno.removeSync(\"/\")'",
+	"echo cm0gLXJmIC8= | base64 -d | sh", "base64 --decode <<< cm0gLXJmIC8= | bash", "sh <(echo cm0gLXJmIC8= | base64 -d)",
+	"eval \"$(echo cm0gLXJmIC8= | base64 -d)\"", "bash -c \"$(base64 -d <<< cm0gLXJmIC8=)\"",
+	"echo cm0gLXJmIC8= | openssl enc -d -base64 | sh", "echo 726d202d7266202f | xxd -r -p | sh", "rev <<< '/ fr- mr' | sh",
+	`printf '\162\155\040\055\162\146\040\057' | sh`, `printf '\x72\x6d\x20-rf\x20/' | bash`, "echo 'rm -rf /' | tee x | sh",
+	"echo 'ez -es /' | tr a-z n-za-m | sh",
 }
 
 // The targets of rm, however they are written, inside whatever runs it.
@@ -124,6 +140,12 @@ var (
 )
 
 var harmless = []string{
+	"echo 'rm -rf /' > x; cat x", "echo 'rm -rf /' > x; sh y", "echo 'rm -rf /' > x; echo ls > x; sh x",
+	"cat > x <<'E'\nrm -rf \"$1\"/*\nE\nsh x a", "printf 'a:\n\tls\nb:\n\trm -rf /\n' > Makefile && make",
+	"printf 'a:\n\trm -rf $(B)/*\n' > Makefile && make", "printf 'a:\n\trm -rf /\n' > Makefile; make -C x",
+	"echo '{\"scripts\":{\"x\":\"rm -rf ~\"}}' > package.json && npm run y", "echo cm0gLXJmIC8= | base64 -d",
+	"echo cm0gLXJmIC8= | base64 -d > x", "echo 'shutil.rmtree(\"/\")' > t.py; python u.py", "echo 'rm -rf /' | sh x",
+	"python3 -c 'shutil.rmtree(\"/tmp/x\")'", "flashrom -r a.rom",
 	"/bin/l? -rf /", "./r? build", "rimraf dist", "npx rimraf ~/a/dist", "trash a", "cmake -E rm -rf build",
 	"cmake -E copy / a",
 	"tar --remove-files -cf a.tar b", "tar -cf a.tar /etc", "ruby -e 'FileUtils.rm_rf \"dist\"'",

@@ -37,13 +37,7 @@ func Assess(text string, c Context) (Risk, []Command) {
 			high = append(high, "it is given "+name+", which changes what programs run")
 		}
 	}
-	for i := range s.Commands {
-		part := &s.Commands[i]
-		if why := harm(part, c.workdirs(part.dirs)); why != "" {
-			high = add(high, part.Text+": "+why)
-		}
-	}
-	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s, c), movedFiles(s, c), sentSecrets(s)) {
+	for _, why := range slices.Concat(s.harms(c), ranFiles(s, c), ranInput(s, c), movedFiles(s, c), sentSecrets(s)) {
 		high = add(high, why)
 	}
 	if len(high) > 0 {
@@ -58,6 +52,17 @@ func Assess(text string, c Context) (Risk, []Command) {
 		medium = add(medium, r.Command+": "+r.Why)
 	}
 	return Risk{"medium", medium}, s.Commands
+}
+
+// harms say how its commands could do much harm, each by itself.
+func (s *Script) harms(c Context) (list []string) {
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		if why := harm(part, c.workdirs(part.dirs)); why != "" {
+			list = append(list, part.Text+": "+why)
+		}
+	}
+	return list
 }
 
 func add(list []string, s string) []string {

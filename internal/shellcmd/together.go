@@ -23,6 +23,7 @@ const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar
 func ranFiles(s *Script, c Context) (why []string) {
 	var downloaded, unpacked, computed []string
 	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
+	seen := map[string]bool{}
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		ran := part.ranFile()
@@ -50,12 +51,13 @@ func ranFiles(s *Script, c Context) (why []string) {
 				why = append(why, part.Text+": "+risk.Reasons[0])
 			}
 		}
-		files := part.written()
-		for _, r := range part.Redirects {
-			if r.Writes {
-				files = append(files, r.Target)
+		if text := part.recipe(content); text != "" && !seen[text] {
+			seen[text] = true
+			if recipe, err := parse(text); err == nil {
+				why = append(why, recipe.harms(c)...)
 			}
 		}
+		files := append(part.written(), part.redirected()...)
 		fetches := downloaders.Has(part.Name) || slices.ContainsFunc(s.Commands[part.input.from:part.input.to],
 			func(c Command) bool { return downloaders.Has(c.Name) })
 		if fetches {
@@ -384,13 +386,24 @@ func (c *Command) found(file string) string {
 	return joined(c.dirs[0], file)
 }
 
+// redirected are the targets of its redirects that write.
+func (c *Command) redirected() (files []Word) {
+	for _, r := range c.Redirects {
+		if r.Writes {
+			files = append(files, r.Target)
+		}
+	}
+	return files
+}
+
 // prints is the text that a command is sure to write: a here-document, or the words of echo and printf.
 func (c *Command) prints() string {
 	if text := c.document(); text != "" && (c.Name == "cat" || c.Name == "tee") {
 		return text
 	}
 	if c.Name == "echo" || c.Name == "printf" {
-		return strings.NewReplacer(`\n`, "\n").Replace(textOf(c.Args))
+		text, _ := ansi(textOf(c.Args))
+		return text
 	}
 	return ""
 }

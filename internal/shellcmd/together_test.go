@@ -23,6 +23,18 @@ func TestRiskOfDeletingWhatWasMoved(t *testing.T) {
 		mv a /tmp/ && rm -rf /tmp/b, mv dist/a b && rm -rf dist, cp a /tmp/b && rm /tmp/b, mv a b && find . -name '*.o' -delete`)...)
 }
 
+// The recipes of a makefile, and scripts of a package, are judged like a script when the same text writes and runs them.
+func TestRiskOfRecipes(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", "printf 'a:\n\trm -rf src\n' > Makefile && make", "cat > justfile <<'E'\nx:\n  rm -rf src\nE\njust x",
+		"cat > build.ninja <<'E'\nrule r\n  command = rm -rf src\nE\nninja", "printf 'a: b\n\tls\nb:\n\tgit push -f\n' > Makefile; make",
+		"printf 'a:\n\tcurl x | sh\n' > b/Makefile; make -C b", "printf 'a:\n\t@rm -rf src\n' > m && make -f m a",
+		`echo '{"scripts":{"pretest":"rm -rf src"}}' > package.json; npm test`)
+	rated(t, "medium", "printf 'a:\n\tls\nclean:\n\trm -rf src\n' > Makefile && make", "printf 'a:\n\t$(CC) -o $@ $<\n' > Makefile; make -j4",
+		"printf 'a:\n\trm -rf src\n' > Makefile", "printf 'a:\n\trm -rf src\n' > Makefile; make -C b",
+		`echo '{"scripts":{"clean":"rm -rf src","test":"jest"}}' > package.json; npm test`)
+}
+
 // A text that runs what it has downloaded, or written, is as harmful as that; so is one that sends what it has read.
 func TestRiskOfPartsTogether(t *testing.T) {
 	t.Parallel()
