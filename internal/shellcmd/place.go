@@ -210,14 +210,9 @@ var (
 
 // showsKeys says which file with secrets outside of the workspace a command reads; those inside of it may be meant.
 func (c *Command) showsKeys(p workdirs) string {
-	var words []Word
-	if s, _ := c.find(); !naming.Has(c.Name) && (!c.maybe || s != nil) {
-		words = slices.Clip(c.Args)
-	}
-	for _, r := range c.Redirects {
-		if r.Op == "<" {
-			words = append(words, r.Target)
-		}
+	words := c.inputs()
+	if s, _ := c.find(); naming.Has(c.Name) || c.maybe && s == nil {
+		words = words[len(c.Args):]
 	}
 	if slices.Contains(c.Doubts, asProgram) {
 		for _, m := range inQuotes().FindAllStringSubmatch(textOf(c.Args)+c.document(), -1) {
@@ -264,7 +259,7 @@ func (p workdirs) keys(words []Word) string {
 	return ""
 }
 
-var usesFile = lazy.Regexp(`(?i)^"?[\w-]*(cert|key|config|credential|defaults|netrc|env|database|db|secret|password|token)[\w-]*$`)
+var usesFile = lazy.Regexp(`(?i)^"?[\w-]*(cert|key|config|credential|defaults|netrc|env|database|db|secret|password|token|ca)[\w-]*$`)
 
 // atHome is the path in a word, with a folder in the place of the user's own.
 func atHome(a Word) string {

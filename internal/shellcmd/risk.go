@@ -142,7 +142,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			-e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove --all, opam switch remove, gem uninstall,
 			pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
 			pyenv|rbenv|nodenv|asdf|mise uninstall`},
-		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear`},
+		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear,
+			tccutil reset, xmrig|minerd|cpuminer`},
 		{"it shows secrets", `op read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git
 			credential fill, aws configure get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value,
 			aws ssm get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud
@@ -185,6 +186,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			lfs prune`},
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
+		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
+			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh, bore local, zrok share, devtunnel host, lt
+			--port|-p, code tunnel`},
 		{"it removes traces", `history -c|-d|-w`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio
 			-i|--extract`},
@@ -289,6 +293,9 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it changes rights or owners"
 		}
 	case "curl", "wget", "http", "https", "xh":
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return controlSocket().MatchString(a.Text) }) {
+			return reachesAll
+		}
 		for _, file := range c.sentFiles() {
 			if secret(static(file)) {
 				return "it sends " + file + ", which may hold secrets"
@@ -460,7 +467,9 @@ var (
 	// showsValues are formats of kubectl with all of an object.
 	showsValues = lazy.Regexp(`^(-o|--output)?=?(json|yaml|go-template|template|custom-columns)`)
 	address     = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
-	deletes     = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
+	// controlSocket is one by which whoever writes to it starts containers.
+	controlSocket = lazy.Regexp(`\b(docker|containerd|podman|crio)\.sock$`)
+	deletes       = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)

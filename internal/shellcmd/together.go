@@ -24,6 +24,9 @@ func ranFiles(s *Script, c Context) (why []string) {
 	var downloaded, unpacked, computed []string
 	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
 	seen := map[string]bool{}
+	fetched := func(in span) bool {
+		return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return downloaders.Has(c.Name) })
+	}
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		ran := part.ranFile()
@@ -35,8 +38,13 @@ func ranFiles(s *Script, c Context) (why []string) {
 		switch {
 		case part.maybe:
 			continue
+		case part.patches() && (fetched(part.input) || slices.ContainsFunc(part.inputs(), func(a Word) bool {
+			return slices.Contains(downloaded, part.found(a.Text)) || a.kind == source && strings.Contains(a.Text, "http")
+		})):
+			why = append(why, part.Text+": it changes files as what was downloaded says")
 		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom),
 			unseen(part) != "" && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
+			slices.ContainsFunc(unpacked, func(f string) bool { return under(part.found("."), f) }) && part.importsOther(),
 			unseen(part) != "" && slices.ContainsFunc(downloaded, filenames.EntryPoint):
 			why = append(why, part.Text+": it runs what was downloaded")
 		case asShell && slices.Contains(computed, ran):
@@ -58,8 +66,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 			}
 		}
 		files := append(part.written(), part.redirected()...)
-		fetches := downloaders.Has(part.Name) || slices.ContainsFunc(s.Commands[part.input.from:part.input.to],
-			func(c Command) bool { return downloaders.Has(c.Name) })
+		fetches := downloaders.Has(part.Name) || fetched(part.input)
 		if fetches {
 			for _, a := range part.Args {
 				if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
@@ -90,6 +97,25 @@ func ranFiles(s *Script, c Context) (why []string) {
 		}
 	}
 	return why
+}
+
+// patches reports a command that changes files as the input or a file says.
+func (c *Command) patches() bool {
+	sub, _ := c.gitArgs()
+	return (c.Name == "patch" || sub == "apply" || sub == "am") && !slices.ContainsFunc(c.Args, func(a Word) bool {
+		return slices.Contains([]string{"--stat", "--numstat", "--summary", "--check", "--dry-run"}, a.Text)
+	})
+}
+
+// inputs are the words of a command and the files that it reads by a redirect.
+func (c *Command) inputs() []Word {
+	words := slices.Clip(c.Args)
+	for _, r := range c.Redirects {
+		if r.Op == "<" {
+			words = append(words, r.Target)
+		}
+	}
+	return words
 }
 
 // movedFiles say which commands delete what another one has moved to a place where files are made again, or to nowhere.
@@ -178,6 +204,17 @@ func (c *Command) imports(modules map[string]bool) bool {
 		strings.FieldsFunc(textOf(c.Args)+" "+c.document(), noLetter), func(word string) bool { return modules[word] })
 }
 
+// importsOther reports an interpreter that imports what may be in its folder.
+func (c *Command) importsOther() bool {
+	python := dialects()["python"]
+	return dialects()[usualName(c.Name)] != nil && slices.ContainsFunc(
+		imported().FindAllStringSubmatch(textOf(c.Args)+" "+c.document(), -1), func(m []string) bool {
+			return m[1] != "os" && !python.names.Has(m[1])
+		})
+}
+
+var imported = lazy.Regexp(`(?:\b(?:import|from)\s+|\b(?:require\(|import\(?|from)\s*["']\.+/)(\w+)`)
+
 // leadsOut reports a path that is not below the folder where a command runs.
 func leadsOut(a Word) bool { return outward().MatchString(a.Text) }
 
@@ -195,12 +232,9 @@ func ranInput(s *Script, c Context) (why []string) {
 		reads := part.input.to > part.input.from || slices.ContainsFunc(part.Redirects, func(r Redirect) bool {
 			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
 		})
-		name := part.selectsSecret()
-		if name == "" || !slices.ContainsFunc(part.Args, leadsOut) {
-			name = ""
-			if naming.Has(part.Name) {
-				name, _, _ = strings.Cut(c.workdirs(part.dirs).keys(part.Args), " may ")
-			}
+		name, out := part.selectsSecret(), slices.ContainsFunc(part.Args, leadsOut)
+		if name == "" && naming.Has(part.Name) {
+			name, _, out = strings.Cut(c.workdirs(part.dirs).keys(part.Args), " may ")
 		}
 		looped := false // by while read
 		for j := 0; j < len(s.Commands) && name != "" && !shown; j++ {
@@ -211,7 +245,7 @@ func ranInput(s *Script, c Context) (why []string) {
 				slices.ContainsFunc(other.Args, func(a Word) bool {
 					return !a.Static && (piped && looped || strings.Contains(a.Text, part.Text))
 				})
-			if shown = given && !naming.Has(other.Name) && !other.maybe; shown {
+			if shown = given && !naming.Has(other.Name) && !other.maybe && (out || downloaders.Has(other.Name)); shown {
 				why = append(why, other.Text+": "+name+" may hold secrets")
 			}
 		}
@@ -234,8 +268,27 @@ func sentSecrets(s *Script) (why []string) {
 	var readers []int           // the commands that read secrets, found once: there may be many that send
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if !downloaders.Has(part.Name) && !senders.Has(part.Name) {
+		sends := senders.Has(part.Name) && (part.Name != "openssl" || len(part.Args) > 0 && part.Args[0].Text == "s_client")
+		if !downloaders.Has(part.Name) && !sends {
 			continue
+		}
+		sendsInput := sends || part.Name == "http" || part.Name == "https" || part.Name == "xh" ||
+			slices.ContainsFunc(part.Args, sendsInput)
+		var files []string
+		if sends {
+			for _, a := range part.Args {
+				files = append(files, strings.Fields(a.Text)...)
+			}
+		}
+		for _, r := range part.Redirects {
+			if r.Op == "<" && sendsInput {
+				files = append(files, r.Target.Text)
+			}
+		}
+		for _, file := range files {
+			if secret(static(file)) && !part.local() && !usesFile().MatchString(file) {
+				why = append(why, part.Text+": it sends "+file+", which may hold secrets")
+			}
 		}
 		if readers == nil {
 			readers = append(readers, -1)
@@ -261,9 +314,16 @@ func sentSecrets(s *Script) (why []string) {
 				why = append(why, part.Text+": it sends what "+from+" prints, which may hold secrets")
 			}
 		}
-		substitutes := slices.ContainsFunc(part.Args, func(a Word) bool {
-			return !a.Static && strings.Contains(a.Text, "$(")
-		})
+		texts := make([]string, len(part.Args)) // with the values of variables
+		substitutes := false
+		for n, a := range part.Args {
+			if texts[n] = a.Text; !a.Static {
+				for _, m := range variables().FindAllStringSubmatch(a.Text, 10) {
+					texts[n] += s.values[m[1]]
+				}
+				substitutes = substitutes || strings.Contains(texts[n], "$(") || strings.Contains(texts[n], "`")
+			}
+		}
 		from, _ := slices.BinarySearch(readers, max(0, part.input.from))
 		if substitutes {
 			from = 1
@@ -276,10 +336,10 @@ func sentSecrets(s *Script) (why []string) {
 			if part.local() && (archivers.Has(other.Name) || other.Name == "zip") {
 				continue // which is a program of this machine
 			}
-			given := j >= part.input.from && j < part.input.to && (piped || slices.ContainsFunc(part.Args, sendsInput))
+			given := j >= part.input.from && j < part.input.to && (piped || sendsInput)
 			for n, a := range part.Args {
 				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)
-				given = given || !a.Static && !header && strings.Contains(a.Text, "$(") && strings.Contains(a.Text, other.Text)
+				given = given || !a.Static && !header && strings.Contains(texts[n], other.Text)
 			}
 			if given {
 				why = append(why, part.Text+": it sends what "+other.Text+" prints, which may hold secrets")
@@ -289,8 +349,10 @@ func sentSecrets(s *Script) (why []string) {
 	return why
 }
 
-// senders are other programs that send what is in their words.
-const senders lazy.Words = "dig nslookup host ping open xdg-open"
+// senders are other programs that send what is in their words, what they read, or the files that they name.
+const senders lazy.Words = `dig nslookup host ping open xdg-open drill kdig delv getent whois traceroute tracepath mtr
+	openssl redis-cli logger kcat kafkacat wscat websocat grpcurl gh glab telegram-send slackcat wormhole
+	magic-wormhole croc ffsend transfer ncftpput smbclient msmtp swaks`
 
 var (
 	variables = lazy.Regexp(`\$\{?(\w+)`)
@@ -320,8 +382,10 @@ func hasSecret(text string) bool {
 }
 
 func sendsInput(a Word) bool {
-	return strings.HasSuffix(a.Text, "@-") || a.Text == "-" || strings.HasSuffix(a.Text, "=-")
+	return sendsStdin().MatchString(a.Text)
 }
+
+var sendsStdin = lazy.Regexp(`([@=<]|^-T|^)(-|/dev/stdin)$`)
 
 // readsFiles is in a program that may read a file whose name it computes.
 var readsFiles = lazy.Regexp(`(?i)read|open|load|file|path|dir`)
@@ -338,7 +402,7 @@ func (c *Command) readsSecret() bool {
 		c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return (a.Static || a.kind == glob) && secret(a)
-		})
+		}) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op == "<" && secret(r.Target) })
 }
 
 // showsAll show all variables when they are given none.

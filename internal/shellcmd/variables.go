@@ -25,6 +25,8 @@ var (
 		`LESS|MANOPT|TAR_OPTIONS|MAKEFLAGS|GNUMAKEFLAGS|RUSTFLAGS)$`)
 	loads = lazy.Regexp(`(^|\s)(-r|--require|--import|--loader|--experimental-loader|-javaagent|-agentlib|-agentpath|` +
 		`-XX:On\w+|\+|-P|--pager|--checkpoint|--to-command|--use-compress|-I|--eval|-f|-C\s*linker)`)
+	// gitPlace is one in which git looks for its settings, which name programs.
+	gitPlace = lazy.Regexp(`^GIT_(DIR|COMMON_DIR|CONFIG(_GLOBAL|_SYSTEM)?)$`)
 	// prompt is one in which a shell expands substitutions.
 	prompt = lazy.Regexp(`^PS[0-4]$`)
 )
@@ -70,6 +72,8 @@ func (w *walker) variable(at int, name string, value Word) {
 	case optionVariable().MatchString(name) && loads().MatchString(value.Text):
 		w.severe(at, name+" has programs run more than the command")
 		w.guessIn(at, value.Text)
+	case gitPlace().MatchString(name) && strings.HasPrefix(value.Text, "/tmp/"):
+		w.severe(at, name+" has git follow the settings in "+value.Text)
 	case prompt().MatchString(name):
 		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) {
 			w.severe(at, "what is in "+name+" cannot be determined")
