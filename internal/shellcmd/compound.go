@@ -622,12 +622,18 @@ func (w *walker) sets(assigns []*syntax.Assign) {
 		if a.Value != nil {
 			is = w.word(a.Value)
 		}
-		if is.kind != known || is.odd != "" || a.Value != nil && hasBraces(a.Value) {
+		if a.Value != nil && tempFile().MatchString(w.slice(a.Value)) {
+			is = Word{kind: folder, file: "/tmp/(mktemp)"}
+		} else if is.kind != known || is.odd != "" || a.Value != nil && hasBraces(a.Value) {
 			is = late
 		}
 		w.bind(a.Name.Value, is)
 	}
 }
+
+// tempFile is a substitution that prints the name of a new file, or folder, for temporary files.
+var tempFile = lazy.Regexp(`^"?\$\(mktemp( (-[dq]+|--directory|-t|--tmpdir|--suffix=[.\w]+|(/tmp/|"?\$\{TMPDIR:-/tmp\}/)?` +
+	`[\w.-]*X{3,}[\w.-]*"?))*\)"?$`)
 
 // forget makes variables that are set somewhere below a node unknown: it may have run before.
 func (w *walker) forget(nodes ...*syntax.Stmt) {
@@ -662,12 +668,14 @@ func (w *walker) lose(name string) {
 	}
 }
 
-var readSpec = &spec{options: map[string]arity{"r": flag, "d": value}, first: true}
+var readSpec = &spec{options: map[string]arity{"r": flag, "d": value, "t": flag}, first: true}
 
-// plainRead reports a read that only sets variables in lower case: read, read -r, read -d with a line end.
+// plainRead reports a read or mapfile that only sets variables in lower case: read, read -r, read -d with a line end.
 func plainRead(c *Command) (names []string, ok bool) {
 	u := &invocation{command: c}
-	if c.Name != "read" || c.Program.Text != "read" || u.read(readSpec, c.Args) != "" || u.ended {
+	lines := c.Name == "mapfile" || c.Name == "readarray"
+	if c.Name != "read" && !lines || c.Program.Text != c.Name || u.read(readSpec, c.Args) != "" || u.ended ||
+		u.has("t") && !lines || u.has("r") && lines || lines && len(u.operands) > 1 {
 		return nil, false
 	}
 	for _, o := range u.operands {

@@ -119,9 +119,12 @@ func TestRiskOfContainers(t *testing.T) {
 		docker run -v "$PWD":/a|$PWD:/a|$(pwd):/a:ro|"$(pwd)/b":/a|./b:/a|bc:/a|/a|/w/repo:/a|b_1.c:/a x, docker run --volume=./b:/a x,
 		docker run --rm -e A=1 --env "B=$C" --env-file .env -p 80:80 --name a -w /a -u 1000:1000 x npm test, docker run --user=0 x -v /:/a,
 		docker run -u $(id -u):$(id -g) x, docker run --network a|none|bridge x, docker run --network=a x, docker run --platform linux/amd64 x,
+		docker run -v $HOME/.m2:/a|"$HOME/.gradle":/a|"$HOME/.npm:/a"|~/.cache/pip:/a:ro|${HOME}/go/pkg/mod:/a|/root/.cargo/registry:/a x,
 		docker run --entrypoint sh x -c ls, docker run --memory=1g --cpus 2 --gpus all x "$a", docker run -e "A=$B" x`) {
 		rated(t, "medium", strings.ReplaceAll(text, "/w/repo", here.Root))
 	}
+	rated(t, "high", each(`docker run -v ~/.cargo:/a|~/.m2/..:/a|~/.m2a:/a|~/.cache/../.ssh:/a|$HOME/.m2:$x|$HOME/.ssh:/a|$HOME:/a x,
+		docker run -v $HOME/.m2:/a -v $HOME:/b x`)...)
 	rated(t, "high", each(`docker|podman|nerdctl run|create -v|--volume /:/a|/etc:/a|~:/a|$HOME:/a|"$HOME/a":/b|..:/a|../a:/b|$x:/a|"$x":/a|/var/run/docker.sock:/a x,
 		docker run -v/:/a x, docker run --volume=/:/a|=$x:/a x, docker run -v ./a/../..:/b|"$PWD/../..":/b|$(pwd)/..:/a x,
 		docker run --mount a x, docker run --privileged|--privileged=true|--pid=host|--pid\ host|--ipc=host|--uts=host|--userns=host|--device\ /dev/a|--device=/dev/a|--cap-add=ALL|--cap-add\ SYS_ADMIN|--security-opt\ a=b|--net=host|--network\ host|--net\ container:a|--volumes-from\ a|--cgroupns=host|--cidfile\ /a|--runtime\ a|--group-add\ a x,
@@ -137,9 +140,20 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		find web|./a b -name '*.o' -type f -delete, find . -name '*.pyc' -exec rm -f {} \;, cd a && find . -name dist -exec rm -r {} +,
 		unset DEBUG|A\ B, . "$NVM_DIR/nvm.sh"|$NVM_DIR/nvm.sh|"${NVM_DIR}/nvm.sh", source "$NVM_DIR/nvm.sh", eval "$(direnv\ export\ bash)",
 		eval "$(ssh-agent\ -s)"|"$(zoxide\ init\ bash)"|$(minikube\ docker-env), perl -0pi|-0777\ -pi|-i\ -0p -e 's/a/b/' x,
-		mysql -uroot -proot app -e 'select\ 1\G'`) {
+		mysql -uroot -proot app -e 'select\ 1\G', kill 0, trap 'kill\ 0' EXIT,
+		t=$(mktemp); echo a > $t; rm|rm\ -f $t|"$t", t=$(mktemp\ -d) && cd "$t" && git clone http://a b && rm -rf "$t",
+		d="$(mktemp\ -d\ -t\ a.XXXX)"; rm -rf "$d/x", d=$(mktemp\ -d\ "${TMPDIR:-/tmp}/x.XXXXXX"); rm -rf "$d", t=$(mktemp\ /tmp/aXXXX); curl -o "$t" http://x; rm $t,
+		gdb -batch -ex run|'bt\ full'|'info\ threads'|'b\ a.c:1' -ex bt ./a, mapfile -t a < <(ls); gofmt -l "${a[@]}"`) {
 		rated(t, "medium", text)
 	}
+	rated(t, "high", "t=$(mktemp -d); curl http://x | tar xz -C $t; cd $t; make", "curl http://x | tar xz -C b && cd b && make",
+		"t=$(mktemp -d); cd $t; curl http://x | tar xz; make", `t=$(mktemp -d); curl http://x | tar xz -C "$t"; "$t/a"`)
+	rated(t, "low", each(`mapfile|readarray -t a < b, mapfile -d '' a < b`)...)
+	rated(t, "high", each(`t=$(mktemp); t=~;|t=src; rm -rf "$t", t=$(mktemp); read t; rm -rf "$t", t=$(mktemp); rm -rf "$t"/../*|$t/..|"$t/"*,
+		t=$(mktemp\ -p\ .)|$(mktemp\ --tmpdir=a)|$(mktemp;\ x)|$(mktemp)a; rm -rf "$t", if x; then t=$(mktemp); fi; rm -rf "$t", t=$(mktemp); mv src $t; rm $t,
+		t=$(mktemp); curl http://x > $t; sh $t, t=$(mktemp); echo 'rm\ -rf\ src' > "$t"; bash "$t",
+		gdb -batch -ex 'shell\ ls'|'p\ system("x")'|'python\ x'|'!ls' ./a, gdb -batch -x a ./b, gdb -batch $x, gdb ./a, gdb -p 1, kill -9 1 0,
+		mapfile -C 'rm\ a' -c 1 a < x, mapfile PATH < x, mapfile -t 'a[$(rm\ x)]' < x, mapfile -u 3 a, mapfile -t a < x; rm "${a[@]}"`)...)
 	for _, text := range each(`from datetime import datetime, from time import time, from pprint import pprint, from glob import glob`) {
 		rated(t, "medium", `python3 -c "`+text+`; print(1)"`)
 	}

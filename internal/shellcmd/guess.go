@@ -198,6 +198,9 @@ func (w *walker) guessLiterals(at int, code string) {
 // runner guesses at the command of a runner, and adds a doubt. It reports whether the command is one.
 func (w *walker) runner(at int) bool {
 	c := w.all.commands[at]
+	if _, plain := plainRead(&c); plain {
+		return false
+	}
 	switch {
 	case strings.HasPrefix(c.Name, "-"):
 		w.guessAll(at, c.Args)

@@ -169,6 +169,8 @@ var showRows = []row{
 	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: knownWords}},
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
+	{"gdb", "batch q nx ex=! eval-command=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "batch"),
+		knownWords)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
@@ -232,6 +234,13 @@ var (
 		`pg_(read|write|ls|terminate|cancel|rotate|reload|switch|create|drop|advisory|notify|promote|sleep|logical|` +
 		`replication|file|import|start|stop|backup)\w*)\b|\\|` + "`")
 )
+
+// plainGdb reports commands that run a program, and show where it is.
+func plainGdb(text string) bool { return showsFrames().MatchString(text) }
+
+var showsFrames = lazy.Regexp(`^(r(un)?( [\w./-]+)*|start|(thread apply all )?(bt|backtrace|where)( full|-?\d+)?|info \w+|` +
+	`q(uit)?|c(ontinue)?|n(ext)?|s(tep)?|up|down|fin(ish)?|l(ist)?( [\w.:]+)?|f(rame)?( \d+)?|b(reak)? [\w.:/]+|` +
+	`p(rint)? [\w.>*-]+|x/\w+ [$\w]+|set (pagination|confirm|width) \w+|disas(semble)?( \w+)?)$`)
 
 // readsMongo is a chain of calls that read, with arguments in which nothing is called.
 var readsMongo = lazy.Regexp(`^\s*(printjson\(|JSON\.stringify\(|EJSON\.stringify\(|print\()?db(\.[\w-]+)*?\.` +

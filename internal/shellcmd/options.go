@@ -234,7 +234,8 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 	switch late := !g.value.Static; {
 	case s.options[name] == code && (late || !s.runs(g.value.Text)):
 		return n, "what it runs is not known to be harmless"
-	case late && !(s.says && (!g.value.split || g.value.kind == folder || ownUser().MatchString(g.value.Text))):
+	case late && !(s.says && (!g.value.split || g.value.kind == folder || ownUser().MatchString(g.value.Text) ||
+		caches().MatchString(g.value.Text))):
 		return n, "the value of the option " + args[0].Text + " is only known when it runs"
 	}
 	if only := s.values[name]; only != nil && !only().MatchString(g.value.Text) {

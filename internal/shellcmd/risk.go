@@ -449,7 +449,8 @@ func (c *Command) endsOwnJob() bool {
 	jobs := 0
 	for _, a := range c.Args {
 		switch {
-		case a.Text == "$!" || a.Text == `"$!"` || a.Static && jobName().MatchString(a.Text) && a.Text[0] == '%':
+		case a.Text == "0" && len(c.Args) == 1, // the group of its own
+			a.Text == "$!" || a.Text == `"$!"` || a.Static && jobName().MatchString(a.Text) && a.Text[0] == '%':
 			jobs++
 		case !a.Static || a.Text == "" || a.Text[0] != '-':
 			return false

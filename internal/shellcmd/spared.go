@@ -80,6 +80,9 @@ func (c *Command) spared(p workdirs) bool {
 		from, _, two := strings.Cut(g.value.path(), ":")
 		switch known := g.value.Static || g.value.kind == folder; g.name {
 		case "v", "volume":
+			if caches().MatchString(g.value.Text) {
+				continue
+			}
 			if !known || two && !volumeName().MatchString(from) &&
 				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "") {
 				return false
@@ -94,6 +97,10 @@ func (c *Command) spared(p workdirs) bool {
 }
 
 var (
+	// caches are what tools of builds keep in a home folder, and a place in a container.
+	caches = lazy.Regexp(`^"?(~|\$HOME|\$\{HOME\}|/root|/(home|Users)/\w[\w.-]*)"?/(\.(m2|gradle|cache|npm|ivy2|sbt|` +
+		`pub-cache|pnpm-store|nuget/packages|cargo/(registry|git)|yarn(/berry)?/cache|composer/cache|bun/install/cache)|` +
+		`go/pkg)(/\w[\w.-]*)*"?:"?/[\w./-]+(:[a-zA-Z,]+)?"?$`)
 	volumeName = lazy.Regexp(`^[A-Za-z0-9][\w.-]+$`)
 	ownUser    = lazy.Regexp(`^\$\(id -u\)(:\$\(id -g\))?$`)
 )

@@ -78,10 +78,10 @@ func ranFiles(s *Script, c Context) (why []string) {
 			return slices.Contains(downloaded, part.found(a.Text[strings.LastIndexByte(a.Text, '=')+1:]))
 		}))
 		for _, f := range files {
-			if !f.Static {
+			if f.where() == "" {
 				continue
 			}
-			name := part.found(f.Text)
+			name := part.found(f.where())
 			if unpacks {
 				unpacked = append(unpacked, name)
 			} else if fetches {
@@ -411,7 +411,7 @@ const showsAll lazy.Words = "env printenv set export declare typeset"
 // runsFrom reports a command that runs a file in a folder, or in one below it what the project there holds.
 func (c *Command) runsFrom(folder string) bool {
 	in := func(file string) bool {
-		return strings.HasPrefix(file, folder+"/") ||
+		return under(file, folder) ||
 			folder == "." && !path.IsAbs(file) && !strings.HasPrefix(file, "..")
 	}
 	ran, at := c.ranFile(), c.found(".")

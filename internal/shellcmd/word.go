@@ -180,6 +180,8 @@ func (r *reader) parameter(p *syntax.ParamExp, quoted bool) {
 		r.late(quoted)
 	case is.kind == known && (quoted || is.Text != "" && !strings.ContainsAny(is.Text, " \t\n*?[\\~")):
 		r.text.WriteString(is.Text)
+	case is.kind == folder && r.first(): // which has no blank in it
+		r.folder = is.file
 	case is.kind == glob && !strings.ContainsAny(is.Text, "'\"\\$`"):
 		r.text.WriteString(is.Text)
 		r.named, r.split = true, r.split || !quoted
