@@ -66,6 +66,7 @@ type Command struct {
 	maybe  bool     // it is a guess at what another command runs
 	again  bool     // it is given names of files that are made again
 	reads  bool     // of a guess: it runs what it reads
+	looks  bool     // of ssh: what it runs only reads
 	script bool     // of a guess: its name is that of a script, or of a sub-command
 	dirs   []string // the folders it may run in, relative to the first one or absolute
 	writes []Word   // the files that a text in it writes to

@@ -185,12 +185,15 @@ func secret(x Word) bool {
 	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything) || stateFile().MatchString(x.Text)
 }
 
-// naming are programs that use, list or test the files in their operands. All others may show, copy or pack what is in
-// them.
-const naming lazy.Words = `ls ll tree eza exa lsd dir stat file du wc df find fd fdfind test [ [[ echo printf cd pushd
-	mkdir touch basename dirname realpath readlink which type md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add
-	ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern argocd flux docker podman nerdctl docker-compose ansible
-	ansible-playbook terraform tofu aws gcloud az export declare typeset local readonly`
+// naming are programs that use, list or test the files in their operands, and listers those that print their names. All
+// others may show, copy or pack what is in them.
+const (
+	listers lazy.Words = `ls ll tree eza exa lsd find fd fdfind echo printf realpath readlink`
+	naming             = listers + ` dir stat file du wc df test [ [[ cd pushd mkdir touch basename dirname which type
+		md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern
+		argocd flux docker podman nerdctl docker-compose ansible ansible-playbook terraform tofu aws gcloud az export declare
+		typeset local readonly`
+)
 
 var (
 	// private are places outside of a workspace with what only their user may see, and public what all may see there.

@@ -322,7 +322,9 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it shows secrets"
 		}
 	case "rsync":
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return strings.Contains(a.Text, ":") || !a.Static }) {
+		if !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
+			return strings.Contains(a.Text, ":") || !a.Static
+		}) {
 			return "it reaches other machines"
 		}
 	}
@@ -393,7 +395,8 @@ const packageBins lazy.Words = "rimraf del-cli trash"
 func (c *Command) harmfulName() string {
 	why := harmful()[c.Name]
 	switch {
-	case why == "", c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
+	case why == "", c.looks && c.input.from == c.input.to && len(c.inputs()) == len(c.Args), c.fetchesFiles(),
+		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
 		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
 		return ""
 	}
@@ -440,6 +443,29 @@ func (w *walker) resolveWord(x *Word) {
 }
 
 var variableFirst = lazy.Regexp(`^"?\$\{?(\w+)\}?"?(.*?)"?$`)
+
+// fetchesFiles reports scp or rsync that copies from other machines, and certainly to none.
+func (c *Command) fetchesFiles() bool {
+	if c.Name != "scp" && c.Name != "rsync" {
+		return false
+	}
+	from := 0
+	for i, a := range c.Args {
+		switch {
+		case !a.Static && (a.kind != folder || a.split):
+			return false
+		case a.Text[:min(1, len(a.Text))] == "-":
+			if strings.Trim(a.Text, "-aCHhiLlnPpqrtuvz") != "" && a.Text != "--progress" && a.Text != "--dry-run" {
+				return false
+			}
+		case i == len(c.Args)-1:
+			return from > 0 && !strings.Contains(a.Text, ":")
+		case strings.Contains(a.Text, ":"):
+			from++
+		}
+	}
+	return false
+}
 
 // endsOwnJob reports kill with jobs of the same shell.
 func (c *Command) endsOwnJob() bool {

@@ -2,6 +2,7 @@ package shellcmd
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -230,14 +231,36 @@ func (w *walker) textRunner(at int) {
 		}
 		all = append(all, x.Text)
 	}
-	if len(all) > 0 {
-		w.string(at, static(strings.Join(all, " ")), c.Name)
+	if len(all) == 0 {
+		return
+	}
+	from := len(w.all.commands)
+	w.string(at, static(strings.Join(all, " ")), c.Name)
+	looks := c.Name == "ssh" && !c.severe && w.all.err == nil && len(w.all.commands) > from
+	for i := range w.all.commands[from:] {
+		looks = looks && onlyReads(&w.all.commands[from+i], workdirs{any: true}) == ""
+	}
+	u := &invocation{command: &c}
+	if looks && u.read(sshLooks(), c.Args) == "" && u.operands[0].Static { // on the other machine
+		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
 }
 
+// sshLooks has the options of ssh by which it runs nothing here and opens no port.
+var sshLooks = sync.OnceValue(func() *spec {
+	s := leading("4 6 C n q T t v x l= p= i= o=")
+	s.says, s.values = true, map[string]func() *regexp.Regexp{"o": plainSSH}
+	return s
+})
+
+var plainSSH = lazy.Regexp(`^(ConnectTimeout|ConnectionAttempts|StrictHostKeyChecking|BatchMode|UserKnownHostsFile|LogLevel|` +
+	`ServerAlive\w+|User|Port|IdentityFile|IdentitiesOnly|PasswordAuthentication|PreferredAuthentications)=[\w./~,-]+$`)
+
 var sshOptions = sync.OnceValue(func() *spec {
-	return leading("4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= " +
+	s := leading("4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= " +
 		"S= W= w=")
+	s.says = true
+	return s
 })
 
 func afterHost(args []Word) []Word {

@@ -233,7 +233,7 @@ func ranInput(s *Script, c Context) (why []string) {
 			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
 		})
 		name, out := part.selectsSecret(), slices.ContainsFunc(part.Args, leadsOut)
-		if name == "" && naming.Has(part.Name) {
+		if name == "" && listers.Has(part.Name) {
 			name, _, out = strings.Cut(c.workdirs(part.dirs).keys(part.Args), " may ")
 		}
 		looped := false // by while read

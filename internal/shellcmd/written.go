@@ -50,6 +50,7 @@ var outputs = []output{
 	{"cpio -o", "", "-O -F --file", "-E -H -R"}, {"7z|7za|7zr|7zz x|e", unnamed, "-o", ""},
 	{"unrar x|e", unnamed, "", ""}, {"unrar x|e", "last", "", ""}, {"ar x|xv", unnamed, "--output", ""},
 	{"jar xf|xvf|-xf|-xvf|x", unnamed, "-C --dir", ""}, {"unsquashfs", "", "-d -dest", ""},
+	{"scp", "last", "", "-P -i -o -F -J -S -l -c -D -X"},
 	{"rsync", "last", "--log-file --backup-dir --partial-dir --temp-dir -T --write-batch",
 		"-e --rsh --exclude --include -f --filter --exclude-from --include-from --files-from -B --bwlimit --timeout"},
 	{"zip", "first", "-O --output-file", "-i -x -P -b"},
