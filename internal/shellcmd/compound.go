@@ -668,14 +668,14 @@ func (w *walker) lose(name string) {
 	}
 }
 
-var readSpec = &spec{options: map[string]arity{"r": flag, "d": value, "t": flag}, first: true}
+var readSpec = &spec{options: map[string]arity{"r": flag, "d": value, "t": flag, "p": value}, first: true}
 
 // plainRead reports a read or mapfile that only sets variables in lower case: read, read -r, read -d with a line end.
 func plainRead(c *Command) (names []string, ok bool) {
 	u := &invocation{command: c}
 	lines := c.Name == "mapfile" || c.Name == "readarray"
 	if c.Name != "read" && !lines || c.Program.Text != c.Name || u.read(readSpec, c.Args) != "" || u.ended ||
-		u.has("t") && !lines || u.has("r") && lines || lines && len(u.operands) > 1 {
+		u.has("t") && !lines || u.has("r", "p") && lines || lines && len(u.operands) > 1 {
 		return nil, false
 	}
 	for _, o := range u.operands {

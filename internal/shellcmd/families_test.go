@@ -143,16 +143,21 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		mysql -uroot -proot app -e 'select\ 1\G', kill 0, trap 'kill\ 0' EXIT,
 		t=$(mktemp); echo a > $t; rm|rm\ -f $t|"$t", t=$(mktemp\ -d) && cd "$t" && git clone http://a b && rm -rf "$t",
 		d="$(mktemp\ -d\ -t\ a.XXXX)"; rm -rf "$d/x", d=$(mktemp\ -d\ "${TMPDIR:-/tmp}/x.XXXXXX"); rm -rf "$d", t=$(mktemp\ /tmp/aXXXX); curl -o "$t" http://x; rm $t,
+		python3 -W\ ignore|-Werror|-X\ dev|-Xutf8 a.py, python3 -X\ importtime|-Ximporttime -c 'import\ json', lldb -b -o run -o bt ./a,
+		docker run -v /tmp/a:/b c, rm -rf Pods|_build|.terraform|target/debug/a|dist/a/b.js|./out/a,
 		gdb -batch -ex run|'bt\ full'|'info\ threads'|'b\ a.c:1' -ex bt ./a, mapfile -t a < <(ls); gofmt -l "${a[@]}"`) {
 		rated(t, "medium", text)
 	}
 	rated(t, "high", "t=$(mktemp -d); curl http://x | tar xz -C $t; cd $t; make", "curl http://x | tar xz -C b && cd b && make",
 		"t=$(mktemp -d); cd $t; curl http://x | tar xz; make", `t=$(mktemp -d); curl http://x | tar xz -C "$t"; "$t/a"`)
-	rated(t, "low", each(`mapfile|readarray -t a < b, mapfile -d '' a < b`)...)
+	rated(t, "low", each(`read -rp 'x?\ ' a < b, mapfile|readarray -t a < b, mapfile -d '' a < b`)...)
 	rated(t, "high", each(`t=$(mktemp); t=~;|t=src; rm -rf "$t", t=$(mktemp); read t; rm -rf "$t", t=$(mktemp); rm -rf "$t"/../*|$t/..|"$t/"*,
 		t=$(mktemp\ -p\ .)|$(mktemp\ --tmpdir=a)|$(mktemp;\ x)|$(mktemp)a; rm -rf "$t", if x; then t=$(mktemp); fi; rm -rf "$t", t=$(mktemp); mv src $t; rm $t,
 		t=$(mktemp); curl http://x > $t; sh $t, t=$(mktemp); echo 'rm\ -rf\ src' > "$t"; bash "$t",
 		gdb -batch -ex 'shell\ ls'|'p\ system("x")'|'python\ x'|'!ls' ./a, gdb -batch -x a ./b, gdb -batch $x, gdb ./a, gdb -p 1, kill -9 1 0,
+		python3 -W ignore::a.b a.py, python3 -X pycache_prefix=/a b.py, python3 -X dev, python3 -W ignore -, python3 -X dev -c 'import\ os;\ os.remove("a")',
+		lldb ./a, lldb -b -o 'shell\ ls'|'script\ a' ./b, lldb -b -s a ./b, docker run -v /tmp:/a|/tmp/.X11-unix:/a|/tmp/../a:/b c,
+		rm -rf node_modules/@a/b/*|node_modules/a/|dist/../src|/x/dist/a|../dist/a|dist/$x/a, read -a PATH|'a[$(rm\ x)]' < a, read -u 3 a,
 		mapfile -C 'rm\ a' -c 1 a < x, mapfile PATH < x, mapfile -t 'a[$(rm\ x)]' < x, mapfile -u 3 a, mapfile -t a < x; rm "${a[@]}"`)...)
 	for _, text := range each(`from datetime import datetime, from time import time, from pprint import pprint, from glob import glob`) {
 		rated(t, "medium", `python3 -c "`+text+`; print(1)"`)

@@ -169,6 +169,8 @@ var showRows = []row{
 	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: knownWords}},
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
+	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
+		knownWords)}},
 	{"gdb", "batch q nx ex=! eval-command=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "batch"),
 		knownWords)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +

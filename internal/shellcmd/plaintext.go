@@ -508,6 +508,9 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 			if files, ok = d.plain(c.Args[i].Text); !ok {
 				return nil, false
 			}
+		case d.members != "" && !d.files && warning().MatchString(a.Text):
+		case d.members != "" && !d.files && i+1 < len(c.Args) && warning().MatchString(a.Text+c.Args[i+1].Text):
+			i++
 		case d.options().MatchString(a.Text):
 			changes = changes || d.files && edits().MatchString(a.Text)
 		case a.Text != "-" || i+1 < len(c.Args):

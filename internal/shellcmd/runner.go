@@ -441,6 +441,10 @@ var harmlessOption = lazy.Regexp(`^(--watch|--hot|--smol|--inspect(-brk)?|--expo
 	`--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
 	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
 
+// warning is an option of Python that only changes what it shows, with a value that is no module; it may be apart.
+var warning = lazy.Regexp(`^(-W(ignore|default|error|always|module|once|all)(::\w+)?|-X(dev|utf8|importtime|faulthandler|` +
+	`tracemalloc)(=\d+)?)$`)
+
 const (
 	asProgram = "it runs a program that is given as text"
 	readsCode = "it runs what it reads"
@@ -502,6 +506,8 @@ func asText(options string, args []Word) string {
 		case a.Text == "-m" && i+1 < len(args) && codeModules.Has(args[i+1].Text):
 			return readsCode
 		case i > 0 && args[i-1].Text == "-d" && phpSetting().MatchString(a.Text):
+		case options == "c" && (warning().MatchString(a.Text) || i > 0 && warning().MatchString(args[i-1].Text+a.Text) ||
+			i+1 < len(args) && warning().MatchString(a.Text+args[i+1].Text)):
 		case !a.Static || a.Text == "" || a.Text[0] != '-' || a.Text == "-m":
 			return ""
 		case a.Text == "-":

@@ -84,7 +84,8 @@ func (c *Command) spared(p workdirs) bool {
 				continue
 			}
 			if !known || two && !volumeName().MatchString(from) &&
-				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "") {
+				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "") &&
+				!p.temporary(static(from)) {
 				return false
 			}
 		case "net", "network":
@@ -129,7 +130,9 @@ func (p workdirs) intoTemp(c *Command, x Word) bool {
 // made are files and folders that a build, a test or an install makes again.
 var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycache__|venv|\.(next|nuxt|output|svelte-kit|` +
 	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
-	`gradle|dart_tool|eggs|DS_Store)|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
+	`gradle|dart_tool|eggs|DS_Store|terraform|aws-sam|angular|astro|docusaurus|stack-work|hypothesis|zig-cache|build)|` +
+	`Pods|bower_components|DerivedData|cdk\.out|storybook-static|test-results|playwright-report|dist-newstyle|` +
+	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
 
 // deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
 func (c *Command) deletesAgain(p workdirs) bool {
@@ -145,7 +148,10 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		text := cmp.Or(a.where(), a.Text)
 		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")
 		inside := p.outside(Word{Text: text, Static: true, kind: known}) == ""
-		again := sure && inside && !strings.Contains(text, "..") && made().MatchString(path.Base(text))
+		folder, base := path.Split(path.Clean(text))
+		again := sure && inside && !strings.Contains(text, "..") && (made().MatchString(base) ||
+			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
+				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
 		return !again && !p.temporary(a) || !strings.Contains(c.Text, a.Text) // but stands for another word
 	})
 }
