@@ -192,12 +192,12 @@ const (
 	naming             = listers + ` dir stat file du wc df test [ [[ cd pushd mkdir touch basename dirname which type
 		md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern
 		argocd flux docker podman nerdctl docker-compose ansible ansible-playbook terraform tofu aws gcloud az export declare
-		typeset local readonly`
+		typeset local readonly lsblk blkid smartctl udevadm lsof fuser`
 )
 
 var (
 	// private are places outside of a workspace with what only their user may see, and public what all may see there.
-	private = lazy.Regexp(`^/(home|Users|root|proc|run|var/run|etc/(g?shadow-?$|sudoers|ssl/private|ssh/|kubernetes|` +
+	private = lazy.Regexp(`^/(home|Users|root|proc|run|var/run|dev/input|etc/(g?shadow-?$|sudoers|ssl/private|ssh/|kubernetes|` +
 		`wireguard|openvpn|NetworkManager|krb5))\b`)
 	public = lazy.Regexp(`(\.pub|/known_hosts|/authorized_keys|/\.ssh/config|/\.(aws|azure)/config)$`)
 	// logins are where programs keep what they log in with, under names that have other uses elsewhere.
@@ -207,7 +207,7 @@ var (
 		`solana|anthropic)|Library/(Keychains|Cookies)|etc/(wireguard|openvpn|NetworkManager/system-connections|` +
 		`krb5\.keytab))[^/]*(/|$)`)
 	// environment is that of a process, and inQuotes a path in a program that is given as text.
-	environment = lazy.Regexp(`^/proc/\w+/environ$`)
+	environment = lazy.Regexp(`^/proc/(\w+/(environ|mem)|kcore)$|^/dev/input/`)
 	inQuotes    = lazy.Regexp(`["']([~/][^"'\s]*)["']`)
 )
 
@@ -234,9 +234,10 @@ func (p workdirs) keys(words []Word) string {
 				return false
 			}
 			file := joined(d, text)
-			return !p.inside(p.real(file)) && private().MatchString(file) && !public().MatchString(file) &&
-				(secret(static(file)) || logins().MatchString(file) || environment().MatchString(file) ||
-					strings.ContainsAny(file, "*?[") && filenames.SecretPattern(file))
+			return !p.inside(p.real(file)) && (device().MatchString(file) || private().MatchString(file)) &&
+				!public().MatchString(file) && (device().MatchString(file) || secret(static(file)) ||
+				logins().MatchString(file) || environment().MatchString(file) ||
+				strings.ContainsAny(file, "*?[") && filenames.SecretPattern(file))
 		})
 	}
 	for i, a := range words {

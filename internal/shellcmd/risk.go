@@ -92,8 +92,10 @@ var harmful = sync.OnceValue(func() map[string]string {
 			timedatectl hostnamectl localectl hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg
 			ethtool iwconfig iw tc`},
 		{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
-		{"it shows secrets", `secret-tool gopass pass security`},
-		{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail`},
+		{"it shows secrets", `secret-tool gopass pass security pbpaste wl-paste gcore arecord fswebcam imagesnap`},
+		{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail
+			masscan hydra medusa sqlmap msfconsole msfvenom aircrack-ng ettercap arpspoof hping3 bettercap tcpdump tshark
+			dumpcap mitmproxy mitmdump sshuttle`},
 		{changesSystems, `terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil
 			bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm linode-cli
 			scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam skaffold ansible-playbook
@@ -151,7 +153,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
 			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
 			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh
-			auth status -t|--show-token, getent shadow|gshadow`},
+			auth status -t|--show-token, getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo, gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider
 			--yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
@@ -172,7 +174,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			publish|build|apply|resolve, gh release create|upload|edit, gh gist create|edit, gh repo create, glab release
 			create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh pr merge --admin, git svn
 			dcommit, surge, gh-pages, np, release-it, render up|deploy`},
-		{"it changes accounts, or who may do what", `gh ssh-key|gpg-key add, gh secret|variable set, gh repo
+		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm
+			adduser|profile, yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login,
+			gh ssh-key|gpg-key add, gh secret|variable set, gh repo
 			edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh, glab variable set, npm
 			token create|revoke, npm team|org|hook add|set|rm|create`},
 		{"it deletes data", `rails|rake db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load, prisma
@@ -187,7 +191,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
-			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh, bore local, zrok share, devtunnel host, lt
+			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh|ttyd|gotty|wetty|code-server, git
+			daemon|instaweb, bore local, zrok share, devtunnel host, lt
 			--port|-p, code tunnel`},
 		{"it removes traces", `history -c|-d|-w`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio
@@ -296,6 +301,9 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return controlSocket().MatchString(a.Text) }) {
 			return reachesAll
 		}
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return metadata().MatchString(a.Text) }) {
+			return "it shows secrets"
+		}
 		for _, file := range c.sentFiles() {
 			if secret(static(file)) {
 				return "it sends " + file + ", which may hold secrets"
@@ -335,11 +343,17 @@ func (c *Command) harmfulUse(p workdirs) string {
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"
+	case (servers.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "http.server" })) &&
+		slices.ContainsFunc(c.Args, leadsOut):
+		return "it opens this machine to others"
 	case c.deletesByName():
 		return "it deletes"
 	}
 	return ""
 }
+
+// servers are programs that offer a folder to others.
+const servers lazy.Words = "serve http-server live-server httpd"
 
 var (
 	deleteVerbs lazy.Words = `delete destroy drop purge erase wipe terminate`
@@ -496,7 +510,9 @@ var (
 	address     = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
 	// controlSocket is one by which whoever writes to it starts containers.
 	controlSocket = lazy.Regexp(`\b(docker|containerd|podman|crio)\.sock$`)
-	deletes       = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
+	// metadata is where a machine in a cloud is given what it logs in with.
+	metadata = lazy.Regexp(`\b(169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200)\b|fd00:ec2::254`)
+	deletes  = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)

@@ -338,7 +338,7 @@ func sentSecrets(s *Script) (why []string) {
 				break
 			}
 			other := &s.Commands[j]
-			if part.local() && (archivers.Has(other.Name) || other.Name == "zip") {
+			if part.local() && (archivers.Has(other.Name) || dumps.Has(other.Name)) {
 				continue // which is a program of this machine
 			}
 			given := j >= part.input.from && j < part.input.to && (piped || sendsInput)
@@ -402,7 +402,7 @@ func (c *Command) readsSecret() bool {
 	secretWord := func(a Word) bool { return !a.Static && hasSecret(a.Text) }
 	says := (c.Name == "echo" || c.Name == "printf") && slices.ContainsFunc(c.Args, secretWord)
 	sub, _ := c.gitArgs()
-	return says || archivers.Has(c.Name) || c.Name == "zip" || sub == "bundle" || sub == "archive" ||
+	return says || archivers.Has(c.Name) || dumps.Has(c.Name) || sub == "bundle" || sub == "archive" ||
 		slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
 		showsAll.Has(c.Name) && (len(c.Args) == 0 || c.Args[0].Text == "-p") ||
 		c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
@@ -410,6 +410,9 @@ func (c *Command) readsSecret() bool {
 			return (a.Static || a.kind == glob) && secret(a)
 		}) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op == "<" && secret(r.Target) })
 }
+
+// dumps print all that is in a database, or in a folder.
+const dumps lazy.Words = "zip pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport"
 
 // showsAll show all variables when they are given none.
 const showsAll lazy.Words = "env printenv set export declare typeset"
