@@ -35,8 +35,8 @@ func askingHome(t *testing.T, more string) *home {
 	return h
 }
 
-// waiting returns the id of the one question that waits.
-func (h *home) waiting(t *testing.T) string {
+// waiting returns the id of the one question that waits. It fails when one of the calls is answered instead.
+func (h *home) waiting(t *testing.T, calls ...<-chan map[string]json.RawMessage) string {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		out := h.run(t, "approvals", "waiting", "--format", "json")
@@ -45,6 +45,15 @@ func (h *home) waiting(t *testing.T) string {
 		}
 		if err := json.Unmarshal([]byte(strings.TrimSuffix(out, "0")), &question); err == nil && question.ID != "" {
 			return question.ID
+		}
+		for _, call := range calls {
+			select {
+			case m := <-call:
+				if m["method"] == nil {
+					t.Fatalf("the call is answered: %s", m)
+				}
+			default:
+			}
 		}
 	}
 	t.Fatal("nothing waits")

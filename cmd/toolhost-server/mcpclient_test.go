@@ -133,7 +133,7 @@ func TestMCPClientApproves(t *testing.T) {
 	if string(question["method"]) != `"elicitation/create"` {
 		t.Fatalf("%s", question)
 	}
-	h.waiting(t)
+	h.waiting(t, stream)
 	watch := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "approvals", "watch", "--format", "json")
 	out, err := watch.StdoutPipe()
 	if err != nil {
@@ -168,16 +168,15 @@ func TestMCPClientThatCannotAsk(t *testing.T) {
 		h, w := mcpHome(t)
 		w.handshake(`{}`)
 		stream := w.call()
-		expect(t, h.run(t, "approvals", "answer", h.waiting(t), "yes"), "approved")
+		expect(t, h.run(t, "approvals", "answer", h.waiting(t, stream), "yes"), "approved")
 		w.next(stream)
 		h.ran(t)
 	})
 	t.Run("modern", func(t *testing.T) {
 		h, w := mcpHome(t)
-		streams := make(chan (<-chan map[string]json.RawMessage), 1)
-		go func() { streams <- w.callModern(`{}`, "") }()
-		expect(t, h.run(t, "approvals", "answer", h.waiting(t), "yes"), "approved")
-		w.next(<-streams)
+		stream := w.callModern(`{}`, "") // its response begins before it is answered
+		expect(t, h.run(t, "approvals", "answer", h.waiting(t, stream), "yes"), "approved")
+		w.next(stream)
 		h.ran(t)
 	})
 }
@@ -188,7 +187,7 @@ func TestMCPClientIsTooLate(t *testing.T) {
 	w.handshake(`{"elicitation":{}}`)
 	stream := w.call()
 	w.next(stream)
-	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "yes"), "approved")
+	expect(t, h.run(t, "approvals", "answer", h.waiting(t, stream), "yes"), "approved")
 	w.next(stream)
 	h.ran(t)
 }

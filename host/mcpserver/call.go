@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -19,25 +20,29 @@ import (
 
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
 	name, args := text(r.params.Get("name")), r.params.Get("arguments")
-	d, err := e.find(ctx, name)
-	if err != nil {
-		e.refused(ctx, r, name, args)
-		return nil, err
-	}
-	if e.server.options.Deferred && name == callName {
+	t, err := e.find(ctx, name)
+	if err == nil && e.server.options.Deferred && name == callName {
 		tool, own, wrong := inner(args)
 		if wrong != nil {
 			return e.failed(ctx, r, name, args, wrong), nil
 		}
 		name, args = tool, own
-		if d = e.findInner(ctx, name); d == nil {
+		if d := e.catalog.now().full[name]; d != nil {
+			t = d.tool
+		} else if t, err = e.listing(ctx, name); t == nil && err == nil {
 			return e.notFound(ctx, r, name, args), nil
 		}
+	}
+	if failed, ok := errors.AsType[*sdk.Error](err); ok {
+		return e.failed(ctx, r, name, args, failed), nil
+	} else if err != nil {
+		e.refused(ctx, r, name, args)
+		return nil, err
 	}
 	if e.server.options.Deferred && name == searchName {
 		return e.search(ctx, r, args), nil
 	}
-	return e.callFound(ctx, r, d.tool, args)
+	return e.callFound(ctx, r, t, args)
 }
 
 // callFound makes the call of a tool that can be called.
@@ -141,14 +146,19 @@ func (c *toolCall) inputRequired(requests map[string]json.RawMessage, st state) 
 }
 
 // find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed
-// yet.
-func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
+// yet; an *sdk.Error says why it cannot be.
+func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
 	if d := e.catalog.now().byName[name]; d != nil {
-		return d, nil
+		return d.tool, nil
 	}
-	served, _ := e.catalog.wait(ctx)
+	if e.catalog.lists == nil || e.catalog.lists(name) {
+		if t, err := e.listing(ctx, name); t != nil || err != nil {
+			return t, err
+		}
+	}
+	served, _ := e.catalog.wait(ctx, callPatience)
 	if d := served.byName[name]; d != nil {
-		return d, nil
+		return d.tool, nil
 	}
 	if e.server.options.Deferred {
 		return nil, badParams("unknown tool %.100q: find tools with %s, and call them with %s", name, searchName, callName)
@@ -167,13 +177,18 @@ func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
 	return nil, badParams("unknown tool %.100q; did you mean %s?", name, strings.Join(near, ", "))
 }
 
-// findInner returns the tool of a name that the search has given; nil if there is none.
-func (e *endpoint) findInner(ctx context.Context, name string) *definition {
-	if d := e.catalog.now().full[name]; d != nil {
-		return d
+// listing returns the tool of a full name whose plugin has no tools yet, once it has; nil when there is none. The host
+// waits for a plugin as long as for any call, and its error, an *sdk.Error, says what is wrong with the plugin.
+func (e *endpoint) listing(ctx context.Context, name string) (*host.Tool, error) {
+	if label, _, _ := strings.Cut(name, "__"); !e.catalog.expects(label) {
+		return nil, nil
 	}
-	served, _ := e.catalog.wait(ctx)
-	return served.full[name]
+	t, err := e.backend.Catalog().Tool(ctx, name)
+	if why, ok := errors.AsType[*sdk.Error](err); ok &&
+		(why.Code == sdk.CodeToolNotFound || why.Code == sdk.CodeNotInCatalog) {
+		return nil, nil
+	}
+	return t, err
 }
 
 // caller is whom rules name.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
@@ -151,6 +153,39 @@ func TestUnknownToolIsAnError(t *testing.T) {
 		if r := w.request("tools/call", params); r.Error == nil || r.Error.Code != -32602 {
 			t.Errorf("%s: got %s, %+v", params, r.Result, r.Error)
 		}
+	}
+}
+
+// A call waits for the plugin of its tool as any call does, also when lists no longer do, and says what is wrong with it.
+func TestCallWaitsForItsPlugin(t *testing.T) {
+	for name, o := range map[string]Options{"full names": {}, "plain names": {PlainNames: true}, "deferred": {Deferred: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
+				w := (&setup{options: o, plugins: map[string]*fake{"slow": slow, "down": {err: errDown}}}).stdio(t)
+				w.handshake("2025-11-25", "{}")
+				names(t, w.request("tools/list", ""))
+				call := func(tool string) string {
+					switch {
+					case o.Deferred:
+						return fmt.Sprintf(`{"name":%q,"arguments":{"tool":%q}}`, callName, tool)
+					case o.PlainNames:
+						_, tool, _ = strings.Cut(tool, "__")
+					}
+					return fmt.Sprintf(`{"name":%q}`, tool)
+				}
+				time.AfterFunc(20*time.Second, func() { close(slow.hold) })
+				if r := w.request("tools/call", call("slow__late")); !strings.Contains(string(r.Result), "late {}") {
+					t.Errorf("got %s, %+v", r.Result, r.Error)
+				}
+				r := w.request("tools/call", call("down__x"))
+				if !o.PlainNames && !strings.Contains(string(r.Result), "the program cannot be found") {
+					t.Errorf("got %s, %+v", r.Result, r.Error)
+				}
+				_ = w.send.Close()
+				<-w.ended
+			})
+		})
 	}
 }
 

@@ -64,7 +64,7 @@ func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMes
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	_, _ = e.catalog.wait(limited)
+	_, _ = e.catalog.wait(limited, 0)
 	out := e.backend.Catalog().Call(ctx, host.Call{Tool: searchName, Arguments: arguments, Caller: e.caller(),
 		SessionID: e.sessionID(r)})
 	if out.Error == nil {

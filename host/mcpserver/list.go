@@ -22,6 +22,8 @@ const (
 	listPatience = 700 * time.Millisecond
 	// emptyPatience is that of a list without any tool: many clients list once, and give up after ten seconds at least.
 	emptyPatience = 8 * time.Second
+	// callPatience is that of a call, of whose tool the name does not say to which plugin it belongs.
+	callPatience = 30 * time.Second
 	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
 	// retryMost.
 	retryFirst = 2 * time.Second
@@ -176,22 +178,30 @@ func (c *catalog) now() *servedTools {
 
 // show is wait for a list that a client sees.
 func (c *catalog) show(ctx context.Context) (served *servedTools, complete bool) {
-	served, complete = c.wait(ctx)
+	served, complete = c.wait(ctx, 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shown = true
 	return c.served, complete && served == c.served
 }
 
-// wait returns what is known when all plugins have been asked, or have had their time; complete says that all have
-// answered.
-func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool) {
+// expects reports whether a plugin may have tools that are not known.
+func (c *catalog) expects(label string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.plugins[label]
+	return p != nil && len(p.tools) == 0
+}
+
+// wait returns what is known when all plugins have been asked, or have had their time, which is that of a list unless
+// patience says more; complete says that all have answered.
+func (c *catalog) wait(ctx context.Context, patience time.Duration) (served *servedTools, complete bool) {
 	for {
 		c.mu.Lock()
 		served, complete = c.served, true
-		patience := listPatience
+		patience := max(patience, listPatience)
 		if len(served.listed) == 0 {
-			patience = emptyPatience
+			patience = max(patience, emptyPatience)
 		}
 		var until time.Time
 		for _, p := range c.plugins {
