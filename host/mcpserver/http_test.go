@@ -390,14 +390,22 @@ func TestEndOfASessionEndsItsCalls(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for _, session := range []string{"", w.session} {
+	for _, d := range []struct {
+		session, version string
+		status           int
+	}{{"", w.version, 400}, {"none", w.version, 404}, {w.session, "2020-01-01", 400}, {w.session, w.version, 204}} {
+		select {
+		case got := <-ended:
+			t.Fatalf("ended by a DELETE that is refused: %s", got)
+		default:
+		}
 		r, _ := http.NewRequestWithContext(ctx, http.MethodDelete, w.url, nil)
-		r.Header = http.Header{"Mcp-Protocol-Version": {w.version}}
-		if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
+		r.Header = http.Header{"Mcp-Protocol-Version": {d.version}}
+		if d.session != "" {
+			r.Header.Set("Mcp-Session-Id", d.session)
 		}
 		out, err := http.DefaultClient.Do(r)
-		if err != nil || (out.StatusCode == http.StatusNoContent) != (session != "") {
+		if err != nil || out.StatusCode != d.status {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		_ = out.Body.Close()

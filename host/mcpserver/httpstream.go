@@ -18,7 +18,7 @@ import (
 // serveSession serves a request of a session. A client that asks for the rest of a stream gets it, also while the
 // connection on which it had the stream looks alive here: that one is ended.
 func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
-	session := r.Header.Get("Mcp-Session-Id")
+	session, version := r.Header.Get("Mcp-Session-Id"), r.Header.Get("Mcp-Protocol-Version")
 	used := e.use.begin(session)
 	defer func() { used(w.Header().Get("Mcp-Session-Id")) }()
 	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
@@ -33,12 +33,14 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 		return // the client is gone
 	}
 	if stream != "" {
-		if r.Header.Get("Mcp-Protocol-Version") >= lastOfLegacy {
+		if version >= lastOfLegacy {
 			w.resumes = r.Header.Get("Last-Event-ID")
 		}
 		ctx = context.WithValue(ctx, resumingKey{}, w)
 	}
-	if r.Method == http.MethodDelete && session != "" { // calls without a session have that name, too
+	// A DELETE with another revision is refused. Calls without a session have an empty name of one.
+	known := version == "" || slices.Contains(mcp.SupportedProtocolVersions(), version)
+	if known && r.Method == http.MethodDelete && session != "" {
 		defer e.use.end(session)()
 	}
 	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))

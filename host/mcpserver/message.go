@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -40,6 +41,24 @@ func exactMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
 		return withValue(raw, "params", withHiddenRequest(message.Get("params")))
 	}
 	return withHiddenID(raw, message.Get("id"))
+}
+
+// lastMembers are the short ones behind all others of a message.
+var lastMembers = regexp.MustCompile(`,(\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,?)*\}\s*$`)
+
+// idOfCut is the id of a request of which there are the beginning and the end; nil when it may be none.
+func idOfCut(begin, end []byte) json.RawMessage {
+	var message rawjson.Object
+	for m := rawjson.MembersOf(begin); m.Next(); {
+		message.Add(string(m.Name), m.Value)
+	}
+	if last := lastMembers.Find(end); last != nil {
+		message = append(message, rawjson.ObjectOf(append([]byte{'{'}, last[1:]...))...)
+	}
+	if id := message.Get("id"); message.Get("method") != nil && (isNumber(id) || bytes.HasPrefix(id, []byte(`"`))) {
+		return id
+	}
+	return nil
 }
 
 // failure is the response with an error to a request; a nil id is null.
@@ -297,7 +316,8 @@ func withNumberIDs(message []byte) []byte {
 // noCode begins an error of the SDK without a code.
 var noCode = []byte(`"error":{"code":0,`)
 
-// withCode returns a message whose error has a code: that of an invalid request for one before the handshake.
+// withCode returns a message whose error has a code: that of an invalid request for one before the handshake,
+// and for a second handshake.
 func withCode(message []byte) []byte {
 	if !bytes.Contains(message, noCode) {
 		return message
@@ -308,9 +328,11 @@ func withCode(message []byte) []byte {
 		return message // it is in what a tool returned
 	}
 	why, code := text(wrong.Get("message")), jsonrpc.CodeInternalError
-	if strings.HasSuffix(why, "is invalid during session initialization") {
-		code = jsonrpc.CodeInvalidRequest
-		why += "; send initialize first"
+	switch {
+	case strings.HasSuffix(why, "is invalid during session initialization"):
+		code, why = jsonrpc.CodeInvalidRequest, why+"; send initialize first"
+	case strings.HasPrefix(why, `duplicate "initialize"`):
+		code, why = jsonrpc.CodeInvalidRequest, "the session is initialized already: begin another one to initialize again"
 	}
 	out := all.Without("error")
 	out.Add("error", append(rawjson.ObjectWith("code", code, "message", why), wrong.Without("code", "message")...).JSON())

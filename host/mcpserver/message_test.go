@@ -30,6 +30,9 @@ var oddMessages = map[string]struct{ message, want string }{
 	"an unknown method of such": {`{"jsonrpc":"2.0","id":9007199254740993,"method":"no/such"}`, `{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32601,"message":"method not found: \"no/such\""}}`},
 	"a call without params": {`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":5,` +
 		`"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`},
+	"a second handshake": {`{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}`, `{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"the session is ` +
+		`initialized already: begin another one to initialize again"}}`},
 	"a notification with an id": {`{"jsonrpc":"2.0","id":6,"method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":6,` +
 		`"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`},
 	"an unknown log level": {`{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"loud"}}`,
@@ -71,6 +74,32 @@ func TestOddMessagesOverStreams(t *testing.T) {
 	if got := w.read(); !strings.HasPrefix(got, "[{") {
 		t.Errorf("a batch behind blanks: %s", got)
 	}
+}
+
+// A message that is too long is refused with its id, wherever that is: clients would wait for an answer otherwise.
+func TestLongMessages(t *testing.T) {
+	w := (&setup{}).stdio(t)
+	w.handshake("2025-11-25", "{}")
+	long := strings.Repeat("x", maxLine)
+	args := `"params":{"name":"p__t","id":6,"arguments":{"id":7,"text":"` + long + `"}}`
+	for message, id := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call",` + args + `}`:       "1",
+		`{"method":"tools/call",` + args + `,"jsonrpc":"2.0","id":"a,b"}`:   `"a,b"`,
+		`{ "id" : -3 , ` + args + ` , "method" : "tools/call" } `:           "-3",
+		`{` + args + `,"id":9007199254740993,"method":"x","jsonrpc":"2.0"}`: "9007199254740993",
+		`{"method":"x",` + args + `}`:                                       "null",
+		`{"method":"x","params":{"text":"` + long + `,\"id\":5"}}`:          "null",
+		`{"method":"x","params":{"text":"` + long + `","id":5}}`:            "null",
+		`{"jsonrpc":"2.0","id":5,"result":{"text":"` + long + `"}}`:         "null",
+		`[{"jsonrpc":"2.0","id":5,"method":"x","params":["` + long + `"]}]`: "null",
+		long: "null",
+	} {
+		w.write(message)
+		if got := w.read(); !strings.Contains(got, `"id":`+id+`,"error":{"code":-32600,"message":"the message is longer`) {
+			t.Errorf("%.100s…: %s", message, got)
+		}
+	}
+	w.request("ping", "")
 }
 
 func TestOddMessagesOverHTTP(t *testing.T) {

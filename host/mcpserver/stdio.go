@@ -20,6 +20,8 @@ import (
 const (
 	// maxLine is the longest message that is read.
 	maxLine = 16 << 20
+	// keptOfLong is how many bytes of each end of a longer one are looked at for its id.
+	keptOfLong = 4 << 10
 	// endGrace is how long requests may take to be answered once the client has closed its end.
 	endGrace = 2 * time.Second
 )
@@ -107,13 +109,13 @@ func (*stdioConnection) SessionID() string { return "" }
 func (c *stdioConnection) read(in io.Reader) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for first := true; ; first = false {
-		line, tooLong, err := readLine(lines)
+		line, end, err := readLine(lines)
 		if first {
 			line = withoutMark(line)
 		}
 		switch {
-		case tooLong:
-			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
+		case end != nil:
+			c.refuse(idOfCut(line, end), jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
 		case len(bytes.TrimSpace(line)) > 0:
 			c.accept(line)
 		}
@@ -125,18 +127,21 @@ func (c *stdioConnection) read(in io.Reader) {
 	}
 }
 
-// readLine reads a line of at most maxLine bytes; the rest of a longer one is skipped.
-func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
+// readLine reads a line. Of one that is longer than maxLine it returns the beginning and, with its last keptOfLong
+// bytes, the end; of another one end is nil.
+func readLine(in *bufio.Reader) (line, end []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
-		if len(line)+len(piece) > maxLine {
-			line, tooLong = nil, true
-		}
-		if !tooLong {
+		switch {
+		case end != nil:
+			end = append(end[max(0, len(end)-keptOfLong):], piece...)
+		case len(line)+len(piece) > maxLine:
+			line, end = bytes.Clone(line[:keptOfLong]), bytes.Clone(piece)
+		default:
 			line = append(line, piece...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
+			return line, end, err
 		}
 	}
 }
