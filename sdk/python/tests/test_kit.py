@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -303,6 +304,34 @@ class Life(unittest.TestCase):
                              env={**os.environ, "PYTHONPATH": os.path.dirname(HERE)})
         self.assertEqual((out.returncode, out.stdout), (2, b""))
         self.assertIn(b"is a toolhost plugin", out.stderr)
+
+    def test_tools_below_serve(self):
+        program = """from toolhost import Plugin
+plugin, other = Plugin("p"), Plugin("q")
+
+def main():
+    plugin.serve()
+
+%s
+@other.tool
+def another():
+    "Another plugin's."
+def prepare():
+    plugin.at_end(another)
+"""
+        for below, line in (("@plugin.tool\ndef f():\n    'Does it.'\n", "plugin.tool on line 9 "),
+                            ("for n in 'ab':\n    plugin.tool(n, 'Does it.')(str)\n", "plugin.tool on line 10 "),
+                            ("@plugin.configure\ndef f(a: str = ''):\n    pass\n", "plugin.configure on line 9 "),
+                            ("", "is a toolhost plugin")):
+            for call in ("main()", "if __name__ == '__main__':\n    plugin.serve()"):
+                with tempfile.TemporaryDirectory() as d, open(os.path.join(d, "p.py"), "w", encoding="utf-8") as f:
+                    if "if" in call and "line" in line:
+                        line = re.sub(r"\d+", lambda n: str(int(n[0]) + 1), line)
+                    f.write(program % (call + "\n\n" + below))
+                    f.flush()
+                    out = subprocess.run([sys.executable, f.name], capture_output=True, timeout=30, check=False,
+                                         env={**os.environ, "PYTHONPATH": os.path.dirname(HERE)})
+                self.assertIn(line, out.stderr.decode())
 
 
 class Definitions(unittest.TestCase):

@@ -1,5 +1,6 @@
 """What an author uses: a plugin, its tools, and what a handler gets and returns."""
 
+import ast
 import dataclasses
 import enum
 import functools
@@ -7,7 +8,9 @@ import inspect
 import json
 import os
 import re
+import sys
 import threading
+import tokenize
 import traceback
 import typing
 
@@ -297,7 +300,27 @@ class Plugin:
     def serve(self):
         """Serves until the host ends the plugin, and does not return. The last line of the program."""
         from .server import serve
+        self._last_line(sys._getframe(1))
         serve(self)
+
+    def _last_line(self, frame):
+        """Refuses a program that adds something below serve, which it would never do."""
+        while frame.f_back is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        try:
+            with tokenize.open(frame.f_code.co_filename) as source:
+                program = ast.parse(source.read())
+        except (OSError, SyntaxError, ValueError):  # it is not in a file, or not as it was started
+            return
+        for statement in program.body:
+            if statement.lineno <= frame.f_lineno:
+                continue
+            for node in getattr(statement, "decorator_list", [statement]):
+                for use in ast.walk(node):
+                    if (isinstance(use, ast.Attribute) and use.attr in ("tool", "preview", "configure", "at_end") and
+                            isinstance(use.value, ast.Name) and frame.f_globals.get(use.value.id) is self):
+                        raise RuntimeError(f"{use.value.id}.{use.attr} on line {use.lineno} comes after serve, which does "
+                                           "not return; make serve the last line of the program")
 
 
 def _json(value):
