@@ -200,9 +200,7 @@ func parse(raw json.RawMessage) (r reading) {
 			r.readBody(m)
 		case slices.Contains(known.filled, m.Name):
 			*r.field(m.Name) = r.filled(m.Value)
-		case slices.Contains(defined, m.Name): // of another kind
-			r.ok = false
-		default:
+		default: // also what has a field in another kind, such as the name of a text
 			extra = append(extra, m.Member)
 		}
 	}
@@ -223,8 +221,14 @@ var partOf = map[string]struct {
 	"resource_link": {filled: []string{"uri", "name", "mimeType"}},
 }
 
-// defined are the members that have fields. No kind has them in Extra.
-var defined = []string{"type", "text", "data", "resource", "uri", "name", "mimeType"}
+// ownMembers are the members of a kind that have fields, and are not in Extra.
+func ownMembers(kind string) []string {
+	known, ok := partOf[kind]
+	if !ok {
+		known = partOf["resource_link"] // it is written as one
+	}
+	return append([]string{"type", known.body}, known.filled...)
+}
 
 func (r *reading) field(name string) *string {
 	switch name {
@@ -322,7 +326,7 @@ func (p Part) standard() json.RawMessage {
 		b = optional(b, `,"name":`, p.Name)
 		b = optional(b, `,"mimeType":`, p.MIMEType)
 	}
-	return closed(b, extra, defined)
+	return closed(b, extra, ownMembers(p.Type))
 }
 
 func (p Part) appendResource(b []byte, extra rawjson.Object) []byte {

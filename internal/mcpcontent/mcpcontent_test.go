@@ -70,6 +70,28 @@ func TestPartsKeepTheirBytes(t *testing.T) {
 	}
 }
 
+// A member that only another kind defines does not make a part one of no kind: models would read its JSON.
+func TestPartsWithMembersOfOtherKinds(t *testing.T) {
+	bodies := map[string]string{"text": `"text":"x"`, "image": `"data":"AAEC"`, "audio": `"data":"AAEC"`,
+		"resource": `"resource":{"uri":"u","text":"x"}`, "resource_link": `"uri":"u"`}
+	for kind, body := range bodies {
+		for _, more := range []string{`"name":"STDOUT"`, `"uri":""`, `"mimeType":"text/plain"`, `"mimeType":null`, `"text":"t"`,
+			`"data":5`, `"resource":{}`, `"name":{}`} {
+			name, _, _ := strings.Cut(more, ":")
+			if strings.Contains(body, name) && kind != "resource" || kind == "resource" && name == `"resource"` ||
+				kind != "text" && kind != "resource" && name == `"mimeType"` || kind == "resource_link" && name == `"name"` {
+				continue // it is of this kind
+			}
+			for _, raw := range []string{`{"type":"` + kind + `",` + body + `,` + more + `}`, `{` + more + `,` + body + `,"type":"` + kind + `"}`} {
+				p := travel(t, raw)
+				if got := string(mcpcontent.Write(p)); p.Type != kind || got != raw {
+					t.Errorf("%s becomes %+v, written %s", raw, p, got)
+				}
+			}
+		}
+	}
+}
+
 // What a person or a check sees in the fields is what is written, whatever the source says.
 func TestAChangedPartIsNotWrittenAsItWas(t *testing.T) {
 	for _, raw := range []string{`{"text":"SECRET","type":"text"}`, `{"type":"text","text":"\u0053ECRET"}`,
