@@ -145,7 +145,24 @@ func readContent(raw json.RawMessage) sdk.Content {
 	if rawjson.First(raw) != '{' {
 		return textOf(raw)
 	}
-	return sdk.Content(mcpcontent.Read(raw))
+	out := mcpcontent.Read(raw)
+	if out.Raw == nil {
+		return sdk.Content(out)
+	}
+	// An image whose data is a URL that holds it, which no client takes, would be read by models as text.
+	all := rawjson.ObjectOf(raw)
+	data, _ := text(all.Get("data"))
+	if head, encoded, ok := strings.Cut(data, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		all = all.Without("data")
+		all.AddText("data", encoded)
+		if kind := strings.TrimPrefix(head, "data:"); kind != "" && all.Get("mimeType") == nil {
+			all.AddText("mimeType", kind)
+		}
+		if held := mcpcontent.Read(all.JSON()); held.Raw == nil {
+			out = held
+		}
+	}
+	return sdk.Content(out)
 }
 
 // textOf is a text, or the text of any other JSON.

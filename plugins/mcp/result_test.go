@@ -30,6 +30,23 @@ func compact(t *testing.T, raw []byte) string {
 	return out.String()
 }
 
+// Data in a URL is the data: no client takes the URL.
+func TestDataURLOfAnImage(t *testing.T) {
+	for part, want := range map[string]string{
+		`{"type":"image","data":"data:image/png;base64,AAEC","mimeType":"image/png"}`: `{"type":"image","mimeType":"image/png","data":"AAEC"}`,
+		`{"type":"image","data":"data:image/png;base64,AAEC"}`:                        `{"type":"image","data":"AAEC","mimeType":"image/png"}`,
+		`{"title":"t","type":"audio","data":"data:;base64,AAEC"}`:                     `{"title":"t","type":"audio","data":"AAEC"}`,
+		`{"type":"image","data":"data:image/png;base64,not base64!"}`:                 `{"type":"image","data":"data:image/png;base64,not base64!"}`,
+		`{"type":"image","data":"data:image/svg+xml,svg"}`:                            `{"type":"image","data":"data:image/svg+xml,svg"}`,
+		`{"type":"hologram","data":"data:;base64,AAEC"}`:                              `{"type":"hologram","data":"data:;base64,AAEC"}`,
+	} {
+		got, err := json.Marshal(mustReply(t, `{"content":[`+part+`]}`).result.Content)
+		if err != nil || string(got) != "["+want+"]" {
+			t.Errorf("%s becomes %s, %v", part, got, err)
+		}
+	}
+}
+
 // Every part of a result comes out of the plugin as it came from the server.
 func TestContentIsPassedOn(t *testing.T) {
 	for _, part := range []string{
