@@ -144,7 +144,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseFor(out, retryBusy, err.Error())
 		return
 	case err != nil:
-		refuse(out, bodyStatus(err), "the body cannot be read: "+err.Error())
+		status, why := bodyFailure(err)
+		refuse(out, status, why)
 		return
 	}
 	_ = out.control.SetReadDeadline(time.Time{})
@@ -183,15 +184,16 @@ const (
 	retrySessions = "60"
 )
 
-func bodyStatus(err error) int {
+func bodyFailure(err error) (status int, why string) {
+	why = "the body cannot be read: " + err.Error()
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case large:
-		return http.StatusRequestEntityTooLarge
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("the message is longer than %d MiB", maxBody>>20)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return http.StatusRequestTimeout
+		return http.StatusRequestTimeout, why
 	}
-	return http.StatusBadRequest
+	return http.StatusBadRequest, why
 }
 
 // sameOrigin reports whether a request is not one of a page of another origin.

@@ -312,6 +312,11 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 	}
+	long := w.post(t.Context(), strings.Repeat(" ", maxBody+1))
+	defer long.Body.Close()
+	if why, err := io.ReadAll(long.Body); err != nil || string(why) != "the message is longer than 4 MiB\n" {
+		t.Errorf("a large body: %q, %v", why, err)
+	}
 	w.handshake()
 	names(t, w.request("tools/list", "{}"))
 }
