@@ -24,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/internal/loopback"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/netlimit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
@@ -121,6 +122,11 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	who, ok := s.authenticate(r)
 	if !ok {
 		refuseToken(w)
+		return
+	}
+	if nesting.Gave(r.Header.Get(nesting.Header)) {
+		refuse(w, http.StatusForbidden, "this is the toolhost that runs the plugin which asks: its list of tools would have "+
+			"itself in it, without end. Fix: take the plugin out, or give it the url of another server")
 		return
 	}
 	done, ok := netlimit.Serving(r.Context(), who.Name, s.limits.connections) // it has fewer requests

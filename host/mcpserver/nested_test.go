@@ -3,10 +3,12 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -59,6 +61,26 @@ func TestNestedCallsOfClientsThatAnswerLater(t *testing.T) {
 		got := string(w.request("tools/call", modernParams(`{"name":"p__`+tool+`"}`, canElicit)).Result)
 		if !strings.Contains(got, want) || strings.Contains(got, `"inputRequests"`) || strings.Contains(got, "written") {
 			t.Errorf("%s: %s", tool, got)
+		}
+	}
+}
+
+// A plugin that this process has started does not get this server's list, which would have its own tools in it.
+func TestServerOfItsOwnPlugin(t *testing.T) {
+	w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("t")}}}}).listen(t)
+	variable := nesting.Below(nil, t.TempDir()+"/config.hcl", `plugin "own"`, true)[0]
+	_, words, _ := strings.Cut(variable, "=")
+	for words, want := range map[string]int{
+		strings.ReplaceAll(words, "?", ""):           http.StatusForbidden, // a server that the plugin has started
+		strings.ReplaceAll(words, "?", "") + " 0102": http.StatusForbidden, // and what that has started
+		words + " 0102": http.StatusOK, // of a call
+		"0102":          http.StatusOK,
+	} {
+		out := w.post(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
+			`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, nesting.Header, words)
+		_ = out.Body.Close()
+		if out.StatusCode != want {
+			t.Errorf("%q: %d, want %d", words, out.StatusCode, want)
 		}
 	}
 }

@@ -22,6 +22,22 @@ const Var = "TOOLHOST_NESTING"
 // maxHosts is the most hosts above one. It ends what the words do not, such as a tool that calls itself.
 const maxHosts = 8
 
+// Header is the header in which a plugin that uses a server of this machine names the hosts above it, as Var does: the
+// server may be that of one of them.
+const Header = "Toolhost-Nesting"
+
+// given are the words of what this process has started.
+var given sync.Map
+
+// Gave reports whether a request with a Header comes from something that this process has started, other than for a
+// call.
+func Gave(header string) bool {
+	return slices.ContainsFunc(strings.Fields(header), func(word string) bool {
+		_, own := given.Load(word)
+		return own
+	})
+}
+
 func word(config, what string) string {
 	sum := sha256.Sum256([]byte(config + "\x00" + what))
 	return hex.EncodeToString(sum[:8])
@@ -30,27 +46,35 @@ func word(config, what string) string {
 // Below returns env, the environment of what a host starts, with the variable: for something of the configuration at a
 // path, such as plugin "x". With calls it runs programs for calls, too.
 func Below(env []string, config, what string, calls bool) []string {
-	words := os.Getenv(Var)
+	words, own := os.Getenv(Var), word(config, what)
 	switch {
 	case config == "" && words == "":
 		return env
 	case config == "":
 	case calls:
-		words += " ?" + word(config, what)
+		words += " ?" + own
 	default:
-		words += " " + word(config, what)
+		words += " " + own
+	}
+	if config != "" {
+		given.Store(own, true)
 	}
 	return append(env, Var+"="+strings.TrimSpace(words))
 }
 
 // Starting returns env, the environment of what a plugin runs by starting, not for a call, with the variable.
 func Starting(env []string) []string {
-	words := os.Getenv(Var)
-	if words == "" {
-		return env
+	if words := Words(); words != "" {
+		env = append(env, Var+"="+words)
 	}
+	return env
+}
+
+// Words is what Starting sets the variable to, "" if no host runs this process.
+func Words() string {
+	words := os.Getenv(Var)
 	own := strings.LastIndexByte(words, ' ') + 1
-	return append(env, Var+"="+words[:own]+strings.TrimPrefix(words[own:], "?"))
+	return words[:own] + strings.TrimPrefix(words[own:], "?")
 }
 
 // Check returns an error if starting something would never end: that runs this process, or too many hosts do.

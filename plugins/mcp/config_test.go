@@ -9,9 +9,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
+
+// Only servers of this machine learn of the hosts above.
+func TestHostsAboveAreNamedToThisMachine(t *testing.T) {
+	t.Setenv(nesting.Var, "01 ?02")
+	for address, want := range map[string]string{"http://127.0.0.1:1/mcp": "01 02", "https://localhost/mcp": "01 02",
+		"http://[::1]:1/mcp": "01 02", "https://example.com/mcp": "", "https://localhost.example.com/mcp": ""} {
+		s := &settings{}
+		if err := s.readURL(&config{URL: address, Headers: map[string]string{"Authorization": "Bearer x"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.headers.Get(nesting.Header); got != want {
+			t.Errorf("%s is told %q, want %q", address, got, want)
+		}
+	}
+}
 
 func TestWrongConfigurations(t *testing.T) {
 	for written, want := range map[string]string{
