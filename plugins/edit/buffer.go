@@ -83,9 +83,6 @@ func checkStrings(c match.Change) error {
 		return &sdk.Error{Name: "EmptyOldString", Message: "old_string is empty, which fits everywhere; nothing was changed",
 			Suggestion: "To insert text, give a line as old_string, and the line with the text as new_string. To write a " +
 				"whole file use write."}
-	case c.Old == c.New:
-		return &sdk.Error{Name: "NoChange", Message: "old_string and new_string are the same, so nothing would change",
-			Suggestion: "Set new_string to the text that you want."}
 	case strings.ContainsRune(c.New, 0):
 		return &sdk.Error{Name: "BinaryFile",
 			Message:    "new_string has a NUL character, which no text file holds; nothing was changed",

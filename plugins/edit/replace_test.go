@@ -16,6 +16,15 @@ import (
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
+// A hunk of a diff that both strings are, or a block to search and replace, says in itself what changes.
+func TestReplaceByADiff(t *testing.T) {
+	for _, text := range []string{"@@ -1,2 +1,2 @@\n one\n-two\n+2", "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n"} {
+		f := start(t, "a.go", "one\ntwo\nthree\n")
+		f.run(t, "replace", args{"path": "a.go", "old_string": text, "new_string": text})
+		f.holds(t, "a.go", "one\n2\nthree\n")
+	}
+}
+
 func TestReplace(t *testing.T) {
 	tests := []struct {
 		name, content, old, new string

@@ -149,6 +149,7 @@ var names = map[match.Kind]string{
 	match.Conflict:       "EditConflict",
 	match.AlreadyApplied: "AlreadyApplied",
 	match.Guard:          "EditRefused",
+	match.Same:           "NoChange",
 }
 
 type refusalDetails struct {

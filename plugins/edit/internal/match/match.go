@@ -147,6 +147,7 @@ const (
 	Conflict       Kind = "conflict"        // the place is known, but old_string does not have all that the file has there
 	AlreadyApplied Kind = "already_applied" // new_string is in the file
 	Guard          Kind = "guard"           // the change makes no sense, whatever the file holds
+	Same           Kind = "same"            // there is no change
 )
 
 // A Refusal says why a change was not made, and what a model should do.

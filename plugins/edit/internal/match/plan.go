@@ -51,8 +51,12 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 			"not in the file, or more than once.", "Give as old_string the lines as they are in the file, and as "+
 			"new_string the lines that shall be there, both without - and +.")
 	case !hunk && (c.Old == c.New || t.sameHunk(c)):
-		return nil, guard("old_string and new_string are the same, so nothing would change.",
+		r := guard("old_string and new_string are the same, so nothing would change.",
 			"Set new_string to the text that you want.")
+		if !t.sameHunk(c) {
+			r.Kind = Same
+		}
+		return nil, r
 	}
 	c.All = c.All || c.Expected > 1
 	t.work = 0

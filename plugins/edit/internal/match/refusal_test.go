@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"empty old", "a.txt", "a\n", Change{New: "x"}, Guard, "is empty"},
 		{"white space only", "a.txt", "a\n \n", Change{Old: " \n", New: "x"}, Guard, "white space"},
-		{"no change", "a.txt", "a\n", Change{Old: "a", New: "a"}, Guard, "the same"},
+		{"no change", "a.txt", "a\n", Change{Old: "a", New: "a"}, Same, "the same"},
 		{"longer than the file", "a.txt", strings.Repeat("abc def\n", 400), Change{Old: strings.Repeat("abc def ghi\n", 400),
 			New: "x"}, Guard, "longer than the whole file"},
 		{"longer than a small file", "a.go", "func f() {\n\tone()\n}\n",
