@@ -61,7 +61,7 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	at := equalOffsets(a, b)
 	if at == nil {
 		typos, _ := p.t.typos(string(a.text), string(b.text))
-		old, fresh = respell(old, typos), respell(fresh, typos)
+		old, fresh = p.t.respell(old, typos), p.t.respell(fresh, typos)
 		a = p.normalize(old)
 		at = equalOffsets(a, b)
 	}

@@ -60,7 +60,7 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	}
 	right := *r // new lines have words as the file spells them, too
 	typos := slices.DeleteFunc(slices.Clone(w.typos), func(s substitution) bool { return !s.certain() })
-	right.old, right.new = newSource(respell(r.old.data, typos), t.syntax), string(respell([]byte(r.new), typos))
+	right.old, right.new = newSource(t.respell(r.old.data, typos), t.syntax), string(t.respell([]byte(r.new), typos))
 	edits, refusal := t.project(similarPass, &right, a)
 	if refusal != nil {
 		return nil, refusal

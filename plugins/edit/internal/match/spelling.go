@@ -27,7 +27,7 @@ func (t *Text) planRespelled(c Change) (*Plan, *Refusal) {
 	if len(typos) == 0 {
 		return nil, nil
 	}
-	c.Old, c.New = string(respell([]byte(c.Old), typos)), string(respell([]byte(c.New), typos))
+	c.Old, c.New = string(t.respell([]byte(c.Old), typos)), string(t.respell([]byte(c.New), typos))
 	if c.Old == c.New {
 		return nil, nil
 	}
@@ -115,12 +115,12 @@ func (t *Text) hasWord(word string) bool {
 	return t.vocabulary()[word]
 }
 
-// respell puts words of the file in place of the misspelt ones.
-func respell(text []byte, typos []substitution) []byte {
+// respell puts words of the file in place of the misspelt ones, also within names that are made of them.
+func (t *Text) respell(text []byte, typos []substitution) []byte {
 	return tokens().ReplaceAllFunc(text, func(word []byte) []byte {
 		for _, s := range typos {
-			if string(word) == s.old {
-				return []byte(s.file)
+			if string(word) == s.old || bytes.Contains(word, []byte(s.old)) && !t.hasWord(string(word)) {
+				return bytes.ReplaceAll(word, []byte(s.old), []byte(s.file))
 			}
 		}
 		return word

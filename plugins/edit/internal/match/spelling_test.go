@@ -18,6 +18,8 @@ func TestMisspeltWords(t *testing.T) {
 		{"two words", "\tcleint := conenct(to.Server)\n\treturn client.deliver(letter)\n}",
 			"\tcleint := conenct(to.Server)\n\tdefer cleint.close()\n\treturn client.deliver(letter)\n}",
 			"\treturn", "\tdefer client.close()\n\treturn"},
+		{"a name made of it", "\tcleint := connect(to.Server)\n\treturn client.deliver(letter)",
+			"\tcleintOne := connect(to.Server)\n\treturn client.deliver(letter)", "client := ", "clientOne := "},
 		{"blanks alone change", "\tcleint := connect(to.Server)\n\treturn client.deliver(letter)",
 			"\tcleint := connect(to.Server)\n\n\treturn client.deliver(letter)", "\treturn", "\n\treturn"},
 		{"a letter more", "\tclieent := connect(to.Server)\n\treturn client.deliver(letter)\n}",
