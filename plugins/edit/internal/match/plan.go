@@ -13,12 +13,14 @@ const byteOrderMark = "\ufeff"
 // Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing may be
 // changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
-	if strings.Contains(c.Old, byteOrderMark) && !bytes.Contains(t.data, []byte(byteOrderMark)) { // which is no text
+	marked := strings.Contains(c.Old, byteOrderMark) ||
+		c.Strictness != Exact && strings.HasPrefix(c.New, byteOrderMark)
+	if marked && !bytes.Contains(t.data, []byte(byteOrderMark)) { // it is no text
 		c.Old, c.New = without(c.Old, byteOrderMark), without(c.New, byteOrderMark)
 	}
 	var notes []string
 	for peeled, ok := t.peeled(c); ok; peeled, ok = t.peeled(c) {
-		c, notes = peeled, []string{"What both strings were in, such as tags or a fence, was left out."}
+		c, notes = peeled, []string{"What both strings had around lines, such as tags or a fence, was left out."}
 	}
 	if p := t.planElided(c); p != nil {
 		return p, nil
