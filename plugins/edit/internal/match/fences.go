@@ -38,8 +38,8 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 		if !isFence(l) {
 			continue
 		}
-		if t.kind() == "rst" && i > 0 && !isBlankString(lines[i-1]) {
-			return nil // the line under a title
+		if t.kind() == "rst" && i > 0 && len(l) >= len(lines[i-1]) && !isBlankString(lines[i-1]) {
+			return nil // the line under a title, which is as long
 		}
 		fences++
 	}

@@ -167,6 +167,8 @@ func TestFencesInNewAlone(t *testing.T) {
 		{"the end of a block, in a file of unknown kind", "a.unknown", code, "two(beta)\n", "all(others)\n```\n"},
 		{"within a block of the file", "a.md", doc, "make build\n", "```sh\nmake all test\n```\n"},
 		{"Markdown as Markdown", "a.md", doc, "# Use\n", "```markdown\n## How to begin\n```\n"},
+		{"reStructuredText", "a.rst", doc, "Run it with make build in the root.",
+			"```rst\nRun it with make all in the root.\n```"},
 		{"a paragraph with a change", "a.md", doc, "Run it with make build in the root.",
 			"```\nRun it with make all in the root.\n```"},
 	} {
