@@ -28,7 +28,7 @@ var escapings = []escaping{
 	{set: `nt"u`}, {set: `nt"'\/ru`}, {set: `"u`}, {set: `tu`}, {set: `ntu`}, {set: `n"`}, {set: `"\`}, {set: `t"\`},
 	{set: `'`}, {set: `"'`}, {set: `\`}, {set: `u`}, {entities: true},
 	{set: `"`, naive: true}, {set: `'`, naive: true}, {set: `t"`, naive: true},
-	{set: "$`"}, {set: "_*[]()#~|{}!+-.<>"}, // as in a shell, as in Markdown
+	{set: "$`"}, {set: "_*[]()#~|{}!+-.<>`"}, // as in a shell, as in Markdown
 }
 
 var (
@@ -172,7 +172,7 @@ func (t *Text) unescaped(c Change) (out []*reading) {
 	var unclear []*reading
 	for _, e := range escapings {
 		old, fresh, ok := t.unescape(e, c)
-		if isBlankString(old) {
+		if shell := e.set == "$`"; isBlankString(old) || shell && t.prose() && !strings.Contains(c.Old, `\$`) {
 			continue
 		}
 		name := "escapes"
@@ -503,20 +503,28 @@ func (t *Text) evidence(e escaping, s string, old []string, single, stray bool) 
 	return m, s, n
 }
 
-// losesSigns reports whether new_string has entities only where lines of old_string that it changes have bare signs, in
-// a language and a file that have no entities. A line that gets backslashes as well is escaped on purpose.
+// losesSigns reports whether lines of new_string have escapes only where lines of old_string that they change, in
+// something else, too, have bare quotes or tags, or entities in a language and a file that have none. A line that gets
+// backslashes as well is escaped on purpose.
 func (t *Text) losesSigns(fresh string, old []string) bool {
-	m := &unescaper{escaping: escaping{set: "<>&", entities: true}}
-	if !slices.Contains(noEntities, t.syntax) || !entity().MatchString(fresh) || m.anyBare(fresh) ||
-		strings.Count(fresh, "\n")*len(old) > maxPairs || entity().Match(t.data) {
+	if strings.Count(fresh, "\n")*len(old) > maxPairs {
 		return false
 	}
-	for l := range strings.SplitSeq(fresh, "\n") {
-		d := m.decode(l)
-		if d != l && slices.ContainsFunc(old, func(o string) bool {
-			return m.anyBare(o) && strings.Count(o, `\`) == strings.Count(d, `\`) && similarity(o, d) >= minSameLine
-		}) {
-			return true
+	for _, e := range []escaping{{set: "<>&", entities: true}, {set: `"`}} {
+		m, program := &unescaper{escaping: e}, e.entities && slices.Contains(noEntities, t.syntax)
+		none := program && !m.anyBare(fresh) && !entity().Match(t.data)
+		for l := range strings.SplitSeq(fresh, "\n") {
+			d := m.decode(l)
+			if d == l || !none && (program || m.anyBare(l)) {
+				continue
+			}
+			if slices.ContainsFunc(old, func(o string) bool {
+				more := squeeze([]byte(o)) != squeeze([]byte(d)) && (!e.entities || startTag().MatchString(o))
+				return m.anyBare(o) && strings.Count(o, `\`) == strings.Count(d, `\`) && similarity(o, d) >= minSameLine &&
+					(none || more)
+			}) {
+				return true
+			}
 		}
 	}
 	return false

@@ -194,6 +194,10 @@ func TestEscapesInDoubt(t *testing.T) {
 			"p(\"&lt;a&gt; %d\", n + 1);\nq(1);"},
 		{"entities of a command", "a.yaml", "run: \"make all && make check\"\n", "run: \"make all && make check\"",
 			"run: \"make all &amp;&amp; make checks\""},
+		{"tags of a line that changes", "a.html", "<p>One of many</p>\n<p>two\n", "<p>One of many</p>",
+			"&lt;p&gt;One of all&lt;/p&gt;"},
+		{"quotes of a line that changes", "a.bat", "if \"%1\" == \"text\" (\n", "if \"%1\" == \"text\" (",
+			`if \"%1\" == \"html\" (`},
 		{"operators of PHP", "a.php", "<?php\n$a = 1;\n", "$a = 1;", "$a = $this-&gt;first();"},
 		{"operators of JavaScript", "a.js", "x = 1\n", "x = 1", "x = list.map((y) =&gt; y.z &amp;&amp; 1)"},
 		{"entities of a program", "a.py", "x = f(1)\n", "x = f(1)", "x = f(&quot;a&quot;)"},
@@ -327,6 +331,11 @@ func TestEscapedSigns(t *testing.T) {
 		case err == nil && (string(p.Apply([]byte(c.data))) != c.want || len(p.Warnings) == 0):
 			t.Errorf("%s: %q %q", c.name, p.Apply([]byte(c.data)), p.Warnings)
 		}
+	}
+	const text = "Use `one`.\nthen more\n"
+	if _, got := planned(t, "a.md", text, Change{Old: "Use \\`one\\`.\nthen more", New: "Use \\`one\\`.\nthen my\\_more \\<b\\>"}); got !=
+		replaced(text, "then more", "then my_more <b>") {
+		t.Errorf("Markdown: %q", got)
 	}
 	// A quote behind an escaped backslash is bare only if backslashes are escaped as well: here another line has some that
 	// are not.
