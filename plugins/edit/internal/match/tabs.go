@@ -11,8 +11,9 @@ import (
 // inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
 // new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
 func (t *Text) inFileForm(r *reading, at Range) *reading {
-	char := t.indentedAround(at)
-	if char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
+	char, old := t.indentedAround(at), commonSign(r.old)
+	sure := char != 0
+	if char = cmp.Or(char, old); char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return r
 	}
 	other := ' ' + '\t' - char
@@ -32,6 +33,7 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
 		switch {
 		case isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0:
+		case o >= 0 && was[o] == "" && n > 0, !sure && (o < 0 || r.old.key(o) != fresh.key(n)): // which says nothing
 		case o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0:
 			widths[blanksPerTab(own, was[o])] = true
 		case above < 0 || !opener().Match(bytes.TrimRight(fresh.text(above), blanks)): // as deep as the line above or below
@@ -49,7 +51,9 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 	width := 0
 	for width = range widths {
 	}
-	if len(widths) != 1 && (len(widths) > 1 || !t.unknown() && !t.prose()) {
+	if len(widths) != 1 && !sure {
+		return r
+	} else if len(widths) != 1 && (len(widths) > 1 || !t.unknown() && !t.prose()) {
 		width = t.stepWidth(fresh, other)
 	}
 	if width < 2 {
@@ -93,6 +97,16 @@ func blanksPerTab(a, b string) int {
 	}
 	if n := spaces / tabs; n == 2 || n == 3 || n == 4 || n == 8 {
 		return n
+	}
+	return 0
+}
+
+// commonSign is the byte that the lines of a text are indented with, the first one that is.
+func commonSign(s *source) byte {
+	for i := range s.lines {
+		if b := s.text(i); !isBlank(b) && leading(b) != "" {
+			return b[0]
+		}
 	}
 	return 0
 }
