@@ -169,6 +169,37 @@ func (t *Text) indentRest(r *reading, at Range) (fresh, note string) {
 		"lost that indentation."
 }
 
+// indentPart gives the lines of new_string that are as deep as the first of old_string, or deeper where that is the
+// only one, the part of the indentation that old_string lost of that line. The note says so.
+func (t *Text) indentPart(r *reading, at Range) (fresh, note string) {
+	before, _ := t.around(at)
+	own, only := leading(r.old.data), len(r.old.filledLines(2)) == 1
+	if before == "" || own == "" || !isBlankString(before) {
+		return r.new, ""
+	}
+	for o := range r.old.lines {
+		if o > 0 && leading(r.old.text(o)) == own && !isBlank(r.old.text(o)) {
+			return r.new, ""
+		}
+	}
+	lines, moved := strings.Split(r.new, "\n"), false
+	pairs := counterparts(r.old, newSource(toLF([]byte(r.new)), nil))
+	for n, o := range pairs {
+		moved = moved || n > 0 && o <= 0 && leading([]byte(lines[n])) == own && !isBlankString(lines[n])
+	}
+	for n, o := range pairs {
+		if l := lines[n]; moved && n > 0 && o <= 0 && !isBlankString(l) && strings.HasPrefix(l, own) &&
+			(only || leading([]byte(l)) == own) {
+			lines[n] = before + l
+		}
+	}
+	if !moved {
+		return r.new, ""
+	}
+	return strings.Join(lines, "\n"), "The lines of new_string are indented as the line is in the file; both strings " +
+		"lost a part of that indentation."
+}
+
 // lostIndent reports whether the lines of new_string are indented from old_string on, which is one line of the file and
 // begins behind its indentation.
 func (t *Text) lostIndent(old string, lines []string, indent string, at Range) bool {

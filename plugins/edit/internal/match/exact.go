@@ -31,6 +31,9 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 		r := *f.reading
 		var shared, rest string
 		if r.new, rest = t.indentRest(f.reading, h.Range); rest == "" {
+			r.new, rest = t.indentPart(f.reading, h.Range)
+		}
+		if rest == "" {
 			r.new, shared = t.fitEdges(&r, h.Range)
 		}
 		fresh, note, refusal := t.keepLineBreaks(&r, h.Range)

@@ -13,6 +13,11 @@ func TestLinesAreIndentedAsOldStringIs(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
 		{"a line more", "a.py", py, "x = 1\n", "x = 1\nz = 2\n", "        x = 1\n        z = 2\n"},
 		{"without a line break", "a.py", py, "x = 1", "x = 1\nz = 2", "        x = 1\n        z = 2"},
+		{"a part of its indentation", "a.py", py, "  x = 1\n", "  x = 1\n  z = 2\n", "        x = 1\n        z = 2\n"},
+		{"a part, and lines behind", "a.py", py, "  x = 1\n\n        if x:\n", "  x = 1\n  z = 2\n\n        if x:\n",
+			"        x = 1\n        z = 2\n\n        if x:\n"},
+		{"a part, and a block around it", "a.py", py, "  x = 1", "  if a:\n      x = 1\n  z = 2",
+			"        if a:\n            x = 1\n        z = 2"},
 		{"a line before it", "a.py", py, "x = 1\n", "z = 2\nx = 1\n", "        z = 2\n        x = 1\n"},
 		{"a blank line before it", "a.py", py, "return x", "\nreturn x", "\n        return x"},
 		{"the last line of a block", "a.py", py, "y = 2\n", "y = 2\nz = 3\n", "            y = 2\n            z = 3\n"},
