@@ -112,6 +112,16 @@ func TestOneIndentationForTwo(t *testing.T) {
 		"\nFUNCTION 3 (three);\n\nALTER TWO", 1)})
 }
 
+// A line that moves deeper does so even if the indentation of another line was quoted wrong.
+func TestALineMovesBesideAWrongIndentation(t *testing.T) {
+	const data = "def f(x):\n    n = 1\n    m = x\n    return m\n"
+	_, got := planned(t, "a.rb", data, Change{Old: "  n = 1\n  m = x\n    return m\n",
+		New: "  n = 1\n  if x\n    m = x\n  end\n    return m\n"})
+	if got != replaced(data, "    m = x", "    if x\n        m = x\n    end") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // A bracket that is a part of a line says nothing of where old_string ends.
 func TestBracketsAtTheEndMustEndTheirLine(t *testing.T) {
 	const data = "  call(() => {\n    first(one);\n    second(two);\n  }, wait);\n}\n"

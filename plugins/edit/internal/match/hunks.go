@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -325,6 +326,11 @@ func (p *projection) indentOf(u block, fresh, file []byte) (string, bool) {
 		return leading(file), true
 	}
 	ind, ok := p.indents.of(leading(fresh), p.near)
+	step, deeper := strings.CutPrefix(leading(fresh), leading(p.old.text(u.o0)))
+	if own := leading(file); deeper && ok && len(ind) <= len(own) { // other lines say something else than this one
+		step, ok = p.indents.convert(step)
+		ind = own + step
+	}
 	if !ok && bytes.Equal(bytes.TrimRight(fresh, blanks), bytes.TrimRight(file, blanks)) {
 		return leading(file), true // new_string has the line of the file
 	}
