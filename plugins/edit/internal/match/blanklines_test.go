@@ -1,6 +1,9 @@
 package match
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Blank lines that old_string leaves out set apart what new_string does not: each gap is there once.
 func TestGapsAreThereOnce(t *testing.T) {
@@ -49,6 +52,18 @@ func TestGapsAreThereOnce(t *testing.T) {
 	} {
 		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
 			t.Errorf("%s: pass %d gives\n%swant\n%s", c.name, p.Pass, got, c.want)
+		}
+	}
+}
+
+// Blank lines that both strings have behind each line are not those of the file.
+func TestBlankLinesBetweenAllLines(t *testing.T) {
+	const data = "one(alpha)\ntwo(beta)\n\nthree(gamma)\n"
+	double := func(s string) string { return strings.ReplaceAll(s, "\n", "\n\n") }
+	for _, old := range []string{"one(alpha)\ntwo(beta)\n", "one(alpha)\ntwo(beta)\n\nthree(gamma)"} {
+		fresh := strings.Replace(old, "two(beta)", "more(alpha)\ntwo(beta, x)", 1)
+		if _, got := planned(t, "a.go", data, Change{Old: double(old), New: double(fresh)}); got != replaced(data, old, fresh) {
+			t.Errorf("%q gives %q", double(fresh), got)
 		}
 	}
 }

@@ -187,6 +187,7 @@ func TestReadings(t *testing.T) {
 		{"escaped quotes", "\tprintln(\\\"a\\\")\n\tprintln(\\\"b\\\")", "\tprintln(\\\"a\\\")\n\tprintln(\\\"c\\\")"},
 		{"escaped tabs", "\\tprintln(\"a\")\n\\tprintln(\"b\")", "\\tprintln(\"a\")\n\\tprintln(\"c\")"},
 		{"all escaped", `\tprintln(\"a\")\n\tprintln(\"b\")`, `\tprintln(\"a\")\n\tprintln(\"c\")`},
+		{"the name of the file", "lib/a.go\n\tprintln(\"a\")\n\tprintln(\"b\")", "lib/a.go\n\tprintln(\"a\")\n\tprintln(\"c\")"},
 		{"old escaped, new not", `\tprintln(\"a\")\n\tprintln(\"b\")`, "\tprintln(\"a\")\n\tprintln(\"c\")"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

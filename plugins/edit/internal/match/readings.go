@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -137,7 +138,8 @@ var (
 )
 
 // peeled is the change without what both strings are in: the marks of a block to search and replace, which each of
-// them may be, too, the same tags, a fence, the name of the file as a first line. The file has nothing of it.
+// them may be, too, the same tags, a fence, the name of the file as a first line, blank lines between all lines. The
+// file has nothing of it.
 func (t *Text) peeled(c Change) (Change, bool) {
 	if c.Strictness == Exact {
 		return c, false
@@ -157,6 +159,11 @@ func (t *Text) peeled(c Change) (Change, bool) {
 			return in(x[1], y[1])
 		}
 	}
+	if old, ok := singleSpaced(was); ok && bytes.Contains(toLF(t.data), []byte(old)) {
+		if fresh, ok := singleSpaced(is); ok {
+			return in(old, fresh)
+		}
+	}
 	x, y := element().FindStringSubmatch(was), element().FindStringSubmatch(is)
 	if x != nil && y != nil && x[1] == x[3] && y[1] == y[3] && !bytes.Contains(t.data, []byte("<"+x[1])) {
 		return in(x[2], y[2])
@@ -167,7 +174,7 @@ func (t *Text) peeled(c Change) (Change, bool) {
 	if old, inner, ok := unfenced(c); fenced && ok && first == same {
 		return in(old, inner)
 	} else if first = strings.TrimSpace(first); first == strings.TrimSpace(same) && !t.hasLine(first) &&
-		(fenced || t.namesFile(first)) {
+		(fenced || t.namesFile(first) || path.Base(first) == path.Base(t.name)) {
 		return in(rest, fresh)
 	}
 	return c, false
@@ -261,6 +268,18 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 		fresh += "\n"
 	}
 	return old, fresh, ok
+}
+
+// singleSpaced is a text without the blank lines that it has behind each of its lines.
+func singleSpaced(s string) (string, bool) {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := 1; i < len(lines); i++ {
+		if !isBlankString(lines[i]) || lines[0] == "" {
+			return s, false
+		}
+		lines = slices.Delete(lines, i, i+1)
+	}
+	return strings.Join(lines, "\n"), len(lines) > 1
 }
 
 // unquoted is the change without the marks of a quotation, "> " or ">".
