@@ -46,6 +46,13 @@ func TestHunkInBothStrings(t *testing.T) {
 			}
 		}
 	}
+	two := "--- a/a.go\n+++ b/a.go\n@@ -2 +2 @@\n-\topen(name)\n+\tlook(name)\n \tread(name)\n" +
+		"@@ -7 +7 @@\n func drop() {\n-\treturn nil\n }\n"
+	if _, got := planned(t, "a.go", data, Change{Old: two, New: two}); got != replaced(replaced(data, "open(name)",
+		"look(name)"), "drop() {\n\treturn nil\n", "drop() {\n") {
+		t.Errorf("two hunks: %q", got)
+	}
+	refused(t, "a.go", data, Change{Old: two + "@@\n-\tnone()\n", New: two + "@@\n-\tnone()\n"})
 	gone := "func drop() {\n-\treturn nil\n }"
 	if _, got := planned(t, "a.go", data, Change{Old: gone, New: gone + "\n"}); got != replaced(data, "drop() {\n\treturn nil\n",
 		"drop() {\n") {

@@ -5,18 +5,25 @@ import (
 	"strings"
 )
 
-// planElided plans a change whose strings both leave out lines at the same place, with a line such as "...": the parts
-// between are changes of their own, each with one place. It returns nil when that is not so.
+// planElided plans a change whose strings both leave out lines at the same place, with a line such as "...", or are the
+// same diff of several hunks: the parts between are changes of their own, each with one place. It returns nil when that
+// is not so.
 func (t *Text) planElided(c Change) *Plan {
-	mark := ""
-	if c.Strictness != Exact && !c.All && c.Expected <= 1 {
-		mark = t.findElision(newSource(toLF([]byte(c.Old)), t.syntax))
-	}
-	if mark == "" {
+	if c.Strictness == Exact || c.All || c.Expected > 1 {
 		return nil
 	}
-	old, fresh := partsAt(c.Old, mark), partsAt(c.New, mark)
-	if len(old) != len(fresh) {
+	mark := t.findElision(newSource(toLF([]byte(c.Old)), t.syntax))
+	isMark := func(l string) bool { return strings.TrimSpace(l) == mark }
+	hunks := mark == "" && t.sameHunk(c)
+	if hunks {
+		isMark = func(l string) bool { return strings.HasPrefix(l, "@@") }
+	} else if mark == "" {
+		return nil
+	}
+	old, fresh := partsAt(c.Old, isMark), partsAt(c.New, isMark)
+	if hunks && len(old) > 2 { // before the first one are the names of the files
+		old, fresh = old[1:], fresh[1:]
+	} else if hunks || len(old) != len(fresh) {
 		return nil
 	}
 	out := &Plan{}
@@ -25,7 +32,7 @@ func (t *Text) planElided(c Change) *Plan {
 		if part.Old, part.New = old[i], fresh[i]; isBlankString(part.Old) {
 			return nil
 		}
-		p := t.planPart(part)
+		p := t.planPart(part, hunks)
 		if p == nil || p.Pass > lastComment || len(p.Places) != 1 ||
 			i > 0 && p.Places[0].Start < out.Places[i-1].End {
 			return nil
@@ -43,13 +50,16 @@ func (t *Text) planElided(c Change) *Plan {
 	if len(out.Edits) == 0 || overlapping(out.Edits) {
 		return nil
 	}
+	if hunks {
+		return out
+	}
 	out.Warnings = append(out.Warnings, "The lines for which "+quoteShort(mark)+" stands stayed as they are.")
 	return out
 }
 
-// planPart plans a part, which may be one that stays.
-func (t *Text) planPart(c Change) *Plan {
-	if c.Old != c.New {
+// planPart plans a part, a hunk or one that may stay.
+func (t *Text) planPart(c Change, hunk bool) *Plan {
+	if hunk || c.Old != c.New {
 		p, err := t.Plan(c)
 		if err != nil {
 			return nil
@@ -63,11 +73,11 @@ func (t *Text) planPart(c Change) *Plan {
 	return &Plan{Pass: f.number, PassName: f.name, Places: []Range{f.hits[0].Range}}
 }
 
-// partsAt cuts a text at the lines that are nothing but a mark.
-func partsAt(s, mark string) []string {
+// partsAt cuts a text at the lines that are a mark.
+func partsAt(s string, isMark func(string) bool) []string {
 	out := []string{""}
 	for l := range strings.Lines(s) {
-		if strings.TrimSpace(l) == mark {
+		if isMark(l) {
 			out = append(out, "")
 			continue
 		}
