@@ -35,6 +35,12 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 			"Indent all lines of new_string as they shall be in the file.")
 		t.show(out, at)
 		return r, out
+	} else if t.shiftsBlock(r, at) {
+		out := guard("new_string indents all lines that it shares with old_string in another way, and in this language that "+
+			"changes which block they are in.", "Indent new_string as the file is. To move the lines to another block, change "+
+			"nothing else in them, or include the line that begins the block in both strings.")
+		t.show(out, at)
+		return r, out
 	}
 	if !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
@@ -112,6 +118,42 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 	depth := commonIndent(t.source, from, to)
 	inside := func(f int) bool { return f >= 0 && strings.HasPrefix(leading(t.text(f)), depth) }
 	return fresh, true, t.syntax == nil || !t.syntax.layout || inside(above) && inside(below)
+}
+
+// shiftsBlock reports that old_string is indented as the file is and all its lines are in another way in new_string, in
+// a language where that matters, though no line that begins a block comes or goes and something else changes.
+func (t *Text) shiftsBlock(r *reading, at Range) bool {
+	if t.syntax == nil || !t.syntax.layout || squeeze([]byte(r.new)) == squeeze(r.old.data) ||
+		!bytes.Equal(t.data[at.Start:at.End], r.old.data) || t.syntax.within(t.data, at.Start) {
+		return false
+	}
+	if t.syntax == yaml && strings.HasPrefix(r.old.key(0), "-") && len(leading([]byte(r.new))) < len(leading(r.old.data)) {
+		return false // a list may be as deep as its key
+	}
+	fresh, stays := newSource(toLF([]byte(r.new)), t.syntax), make([]bool, len(r.old.lines))
+	opens := func(s *source, i int) bool { return opener().Match(bytes.TrimRight(s.text(i), blanks)) }
+	moved := 0
+	for n, o := range counterparts(r.old, fresh) {
+		switch {
+		case isBlank(fresh.text(n)):
+		case o < 0 || likeness(string(r.old.text(o)), string(fresh.text(n))) < minSameLine:
+			if opens(fresh, n) {
+				return false
+			}
+		case leading(r.old.text(o)) != leading(fresh.text(n)):
+			stays[o], moved = true, moved+1
+		case leading(fresh.text(n)) != "":
+			return false
+		default:
+			stays[o] = true
+		}
+	}
+	for o, stay := range stays {
+		if !stay && opens(r.old, o) {
+			return false
+		}
+	}
+	return moved > 1
 }
 
 // fitEdges takes from new_string, for an exact match at a range of the file, what the file has beside the place: the

@@ -53,6 +53,10 @@ func TestDedentUnderItsBlock(t *testing.T) {
 		{"behind a comment", "a.py", strings.Replace(py, "self):\n", "self):  # it\n        # runs\n", 1),
 			"        a(x)\n        b(x)\n", "a(x)\nc(x)\n"},
 		{"YAML", "a.yaml", yml, "  b: 1\n  c: 2\n", "b: 3\nc: 2\n"},
+		{"deeper", "a.py", py, "        a(x)\n        b(x)\n", "            a(x)\n            b(x)\n            c(x)\n"},
+		{"less deep", "a.py", py, "        a(x)\n        b(x)\n", "      a(x)\n      b(x)\n      c(x)\n"},
+		{"beside a line at the edge", "a.yaml", yml, "  c: 2\nd:\n  - e: 1\n", "    c: 2\nd:\n    - e: 1\n    - g: 2\n"},
+		{"YAML, deeper", "a.yaml", yml, "  b: 1\n  c: 2\n", "    b: 1\n    c: 2\n    d: 3\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard || r.Excerpt == "" {
@@ -64,6 +68,8 @@ func TestDedentUnderItsBlock(t *testing.T) {
 		{"the line above is quoted", "a.py", py, "    def f(self):\n        a(x)\n        b(x)\n", "    f = 1\n"},
 		{"the line above is quoted and stays", "a.py", py, "    def f(self):\n        a(x)\n",
 			"    def f(self):\n    a(x)\n"},
+		{"a block around it", "a.py", py, "        a(x)\n        b(x)\n", "        if x:\n            a(x)\n            b(x)\n"},
+		{"a block moves", "a.py", py, "        b(x)\n\n    def g(self):\n", "    b(x)\n\ndef g(self):\n"},
 		{"a body goes", "a.py", py, "        a(x)\n        b(x)\n", ""},
 		{"a line that begins a block comes", "a.py", py, "        a(x)\n", "        if x:\n        a(x)\n"},
 		{"text", "a.py", "x = \"\"\"\nUse:\n    one\n    two\n\"\"\"\n", "    one\n    two\n", "one\ntwo, three\n"},
