@@ -73,6 +73,15 @@ func checkLine(t *testing.T, file, line, old, fresh string, block bool) bool {
 	return done
 }
 
+// A quote that comes may end a string in the quotes of the file.
+func TestQuotesOfAChangedString(t *testing.T) {
+	r := refused(t, "a.js", "one();\n  a = find('side');\ntwo();\n", Change{Old: "one();\n  a = find(\"side\");\ntwo();",
+		New: "one();\n  a = find(\"it's a side\");\ntwo();"})
+	if r.Kind != Conflict {
+		t.Error(r)
+	}
+}
+
 // Beside the part that changes the file has other blanks than old_string.
 func TestGaps(t *testing.T) {
 	for _, c := range []struct{ name, file, old, fresh, want string }{

@@ -250,6 +250,9 @@ func TestProjection(t *testing.T) {
 			"def 합계(값):\n  # 모두 더한다\n  return sum(값)\n",
 			"def 합계(값):\n  # 모두 더한다\n  return sum(값) + 1\n",
 			"def 합계(값):\n    # 모두 더한다\n    return sum(값) + 1\n"},
+		{"quotes of the other kind", "a.js", "one();\n  alt = find('side alt', 1);\ntwo();\n",
+			"one();\n  alt = find(\"side alt\", 1);\ntwo();", "one();\n  x = find(\"side x\", 1);\ntwo();",
+			"one();\n  x = find('side x', 1);\ntwo();\n"},
 		{"bytes that are not UTF-8 stay", "a.go", "\tone() // \xe9\xff\n\ttwo()\n", "  two()\n", "  three()\n",
 			"\tone() // \xe9\xff\n\tthree()\n"},
 	} {

@@ -54,6 +54,7 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	if bytes.Equal(old, file) && despaced(string(old)) == despaced(string(fresh)) {
 		return fresh, true // old_string has the blanks of the file, so that those of new_string are the change
 	}
+	old, fresh = quotedAs(old, fresh, file)
 	a, b := p.normalize(old), p.normalize(file)
 	if bytes.Equal(p.normalize(fresh).text, b.text) {
 		return file, true
@@ -84,10 +85,26 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
-	if end < start {
+	otherQuotes := keepOnly(string(old), plainQuote) != keepOnly(string(file), plainQuote)
+	if end < start || otherQuotes && bytes.ContainsAny(middle, `"'`) { // one of the file's would end a string of another
 		return nil, false
 	}
 	return slices.Concat(file[:start], middle, file[end:]), true
+}
+
+func plainQuote(r rune) bool { return r == '"' || r == '\'' }
+
+// quotedAs are a line of old_string and the one that it becomes with the quotes of the file's line, where that has the
+// other kind throughout.
+func quotedAs(old, fresh, file []byte) (was, is []byte) {
+	for _, q := range [][2]string{{`"`, "'"}, {"'", `"`}} {
+		own, other := []byte(q[0]), []byte(q[1])
+		if n := bytes.Count(old, own); n > 0 && n == bytes.Count(file, other) && !bytes.Contains(file, own) &&
+			!bytes.Contains(old, other) && !bytes.Contains(fresh, other) {
+			return bytes.ReplaceAll(old, own, other), bytes.ReplaceAll(fresh, own, other)
+		}
+	}
+	return old, fresh
 }
 
 // gluedWords reports that between units from and to two words stand together in one text and apart in the other: it
