@@ -31,6 +31,8 @@ func (t *Text) planElided(c Change) *Plan {
 		part := c
 		if part.Old, part.New = old[i], fresh[i]; isBlankString(part.Old) {
 			return nil
+		} else if part.New == "" && !strings.HasSuffix(part.Old, "\n") {
+			part.Old += "\n" // a line goes
 		}
 		p := t.planPart(part, hunks)
 		if p == nil || p.Pass > lastComment || len(p.Places) != 1 ||

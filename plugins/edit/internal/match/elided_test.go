@@ -18,6 +18,8 @@ func TestLinesLeftOutOfBothStrings(t *testing.T) {
 			strings.NewReplacer("check", "verify", "store", "save").Replace(data)},
 		{"twice", "\tcheck(name)\n...\n\tload(name)\n...\n\tunlock()", "\tcheck(name)\n...\n...\n\tunlock(x)",
 			strings.NewReplacer("\tload(name)\n", "", "unlock()", "unlock(x)").Replace(data)},
+		{"the last line goes", "\tcheck(name)\n\t...\n\treturn nil", "\tcheck(name)\n\t...",
+			strings.Replace(data, "\treturn nil\n", "", 1)},
 		{"a line that comes", "\tcheck(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			"\tcheck(name)\n\tlog(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			strings.Replace(data, "\tlock", "\tlog(name)\n\tlock", 1)},
