@@ -27,13 +27,15 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
-	widths := map[int]bool{} // of a tab, in blanks
+	widths, moves := map[int]bool{}, false // of a tab, in blanks
 	pairs := counterparts(r.old, fresh)
 	for n, o := range pairs {
 		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
 		switch {
 		case isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0:
-		case o >= 0 && was[o] == "" && n > 0, !sure && (o < 0 || r.old.key(o) != fresh.key(n)): // which says nothing
+		case o >= 0 && was[o] == "" && n > 0:
+			moves = true
+		case !sure && (o < 0 || r.old.key(o) != fresh.key(n)): // which says nothing
 		case o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0:
 			widths[blanksPerTab(own, was[o])] = true
 		case above < 0 || !opener().Match(bytes.TrimRight(fresh.text(above), blanks)): // as deep as the line above or below
@@ -51,10 +53,11 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 	width := 0
 	for width = range widths {
 	}
-	if len(widths) != 1 && !sure {
+	switch step := t.stepWidth(fresh, other); {
+	case len(widths) != 1 && !sure:
 		return r
-	} else if len(widths) != 1 && (len(widths) > 1 || !t.unknown() && !t.prose()) {
-		width = t.stepWidth(fresh, other)
+	case len(widths) > 1, len(widths) == 0 && !t.unknown() && !t.prose(), moves && step > 0: // which may count a step more
+		width = step
 	}
 	if width < 2 {
 		return r
