@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -44,7 +44,7 @@ func exactMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
 }
 
 // lastMembers are the short ones behind all others of a message.
-var lastMembers = regexp.MustCompile(`,(\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,?)*\}\s*$`)
+var lastMembers = lazy.Regexp(`,(\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,?)*\}\s*$`)
 
 // idOfCut is the id of a request of which there are the beginning and the end; nil when it may be none.
 func idOfCut(begin, end []byte) json.RawMessage {
@@ -52,7 +52,7 @@ func idOfCut(begin, end []byte) json.RawMessage {
 	for m := rawjson.MembersOf(begin); m.Next(); {
 		message.Add(string(m.Name), m.Value)
 	}
-	if last := lastMembers.Find(end); last != nil {
+	if last := lastMembers().Find(end); last != nil {
 		message = append(message, rawjson.ObjectOf(append([]byte{'{'}, last[1:]...))...)
 	}
 	if id := message.Get("id"); message.Get("method") != nil && (isNumber(id) || bytes.HasPrefix(id, []byte(`"`))) {
