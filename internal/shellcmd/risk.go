@@ -409,9 +409,10 @@ const packageBins lazy.Words = "rimraf del-cli trash"
 func (c *Command) harmfulName() string {
 	why := harmful()[c.Name]
 	switch {
-	case why == "", c.looks && c.input.from == c.input.to && len(c.inputs()) == len(c.Args), c.fetchesFiles(),
+	case why == "", c.looks && !c.readsInput() && !c.gainsWords(), c.fetchesFiles(),
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
-		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
+		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(),
+		c.Name == "kill" && c.endsOwnJob() && !c.gainsWords():
 		return ""
 	}
 	return why
@@ -458,28 +459,43 @@ func (w *walker) resolveWord(x *Word) {
 
 var variableFirst = lazy.Regexp(`^"?\$\{?(\w+)\}?"?(.*?)"?$`)
 
-// fetchesFiles reports scp or rsync that copies from other machines, and certainly to none.
+// gainsWords reports a command that xargs or parallel adds words to.
+func (c *Command) gainsWords() bool {
+	return c.Fed != "" || slices.Contains(c.Doubts, wrappers()["xargs"].added) ||
+		slices.Contains(c.Doubts, wrappers()["parallel"].added)
+}
+
+// fetchesFiles reports scp or rsync that copies from other machines, and certainly to none: no keys, and nothing that
+// is run unasked here.
 func (c *Command) fetchesFiles() bool {
-	if c.Name != "scp" && c.Name != "rsync" {
+	if c.Name != "scp" && c.Name != "rsync" || c.gainsWords() {
 		return false
 	}
 	from := 0
 	for i, a := range c.Args {
+		_, remote, other := strings.Cut(a.Text, ":")
 		switch {
 		case !a.Static && (a.kind != folder || a.split):
 			return false
 		case a.Text[:min(1, len(a.Text))] == "-":
-			if strings.Trim(a.Text, "-aCHhiLlnPpqrtuvz") != "" && a.Text != "--progress" && a.Text != "--dry-run" {
+			if from > 0 || strings.Trim(a.Text, "-aCHhiLlnPpqrtuvz") != "" && a.Text != "--progress" && a.Text != "--dry-run" {
 				return false
 			}
 		case i == len(c.Args)-1:
-			return from > 0 && !strings.Contains(a.Text, ":")
-		case strings.Contains(a.Text, ":"):
+			return from > 0 && !other
+		case other:
+			remote = strings.TrimRight(remote, "/")
+			if !plainRemote().MatchString(a.Text) || secret(static(remote)) || filenames.AutoExecuted(path.Base(remote)) {
+				return false
+			}
 			from++
 		}
 	}
 	return false
 }
+
+// plainRemote is a path that means no more than names of files to a shell on another machine.
+var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
 // endsOwnJob reports kill with jobs of the same shell.
 func (c *Command) endsOwnJob() bool {

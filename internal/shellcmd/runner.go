@@ -238,10 +238,13 @@ func (w *walker) textRunner(at int) {
 	w.string(at, static(strings.Join(all, " ")), c.Name)
 	looks := c.Name == "ssh" && !c.severe && w.all.err == nil && len(w.all.commands) > from
 	for i := range w.all.commands[from:] {
-		looks = looks && onlyReads(&w.all.commands[from+i], workdirs{any: true}) == ""
+		part := &w.all.commands[from+i]
+		looks = looks && onlyReads(part, workdirs{any: true}) == "" &&
+			(naming.Has(part.Name) || !slices.ContainsFunc(part.inputs(), secret))
 	}
 	u := &invocation{command: &c}
-	if looks && u.read(sshLooks(), c.Args) == "" && u.operands[0].Static { // on the other machine
+	// on the other machine
+	if looks && u.read(sshLooks(), c.Args) == "" && plainHost().MatchString(u.operands[0].Text) {
 		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
 }
@@ -249,12 +252,17 @@ func (w *walker) textRunner(at int) {
 // sshLooks has the options of ssh by which it runs nothing here and opens no port.
 var sshLooks = sync.OnceValue(func() *spec {
 	s := leading("4 6 C n q T t v x l= p= i= o=")
-	s.says, s.values = true, map[string]func() *regexp.Regexp{"o": plainSSH}
+	s.says, s.values = true, map[string]func() *regexp.Regexp{"o": plainSSH, "l": plainHost, "p": plainHost}
 	return s
 })
 
-var plainSSH = lazy.Regexp(`^(ConnectTimeout|ConnectionAttempts|StrictHostKeyChecking|BatchMode|UserKnownHostsFile|LogLevel|` +
-	`ServerAlive\w+|User|Port|IdentityFile|IdentitiesOnly|PasswordAuthentication|PreferredAuthentications)=[\w./~,-]+$`)
+var (
+	plainSSH = lazy.Regexp(`^((ConnectTimeout|ConnectionAttempts|StrictHostKeyChecking|BatchMode|LogLevel|` +
+		`ServerAlive\w+|User|Port|IdentityFile|IdentitiesOnly|PasswordAuthentication|PreferredAuthentications)=[\w./~,-]+|` +
+		`UserKnownHostsFile=(/dev/null|[\w./~-]*known_hosts\w*))$`) // it may write to that file
+	// plainHost is the name of a host or user that means nothing to a shell: settings of ssh may give it to one.
+	plainHost = lazy.Regexp(`^[\w.@:/%\[\]-]+$`)
+)
 
 var sshOptions = sync.OnceValue(func() *spec {
 	s := leading("4 6 A a C f G g K k M N n q s T t V v X x Y y B= b= c= D= E= e= F= I= i= J= L= l= m= O= o= p= Q= R= " +

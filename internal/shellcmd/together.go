@@ -18,18 +18,21 @@ const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh lwp-do
 // archivers unpack what others have packed.
 const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar jar"
 
+// downloads reports such a command, and one that reads on another machine.
+func (c *Command) downloads() bool { return downloaders.Has(c.Name) || c.looks || c.fetchesFiles() }
+
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
 	var downloaded, unpacked, computed []string
 	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
-	seen, recipes := map[string]bool{}, 0
+	seen, recipes, entry := map[string]bool{}, 0, false
 	fetched := func(in span) bool {
-		return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return downloaders.Has(c.Name) })
+		return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return c.downloads() })
 	}
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		ran := part.ranFile()
+		ran, at := part.ranFile(), part.found(".")
 		asShell := ran != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
 			strings.Contains(part.Program.Text, "/"))
 		given := func(a Word) bool {
@@ -42,10 +45,10 @@ func ranFiles(s *Script, c Context) (why []string) {
 			return slices.Contains(downloaded, part.found(a.Text)) || a.kind == source && strings.Contains(a.Text, "http")
 		})):
 			why = append(why, part.Text+": it changes files as what was downloaded says")
-		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom),
+		case ran != "" && slices.Contains(downloaded, ran), part.runsFrom(unpacked),
 			unseen(part) != "" && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
-			slices.ContainsFunc(unpacked, func(f string) bool { return under(part.found("."), f) }) && part.importsOther(),
-			unseen(part) != "" && slices.ContainsFunc(downloaded, filenames.EntryPoint):
+			slices.ContainsFunc(unpacked, func(f string) bool { return under(at, f) }) && part.importsOther(),
+			entry && unseen(part) != "":
 			why = append(why, part.Text+": it runs what was downloaded")
 		case asShell && slices.Contains(computed, ran):
 			why = append(why, part.Text+": it runs what a program that is given as text has written")
@@ -71,12 +74,13 @@ func ranFiles(s *Script, c Context) (why []string) {
 			}
 		}
 		files := append(part.written(), part.redirected()...)
-		fetches := downloaders.Has(part.Name) || fetched(part.input)
-		if fetches {
-			for _, a := range part.Args {
-				if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
-					files = append(files, static(path.Base(a.Text)))
-				}
+		fetches, copies := part.downloads() || fetched(part.input), part.fetchesFiles()
+		for _, a := range part.Args {
+			if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
+				files = append(files, static(path.Base(a.Text)))
+			}
+			if _, remote, other := strings.Cut(a.Text, ":"); other && copies { // into a folder, which has its name then
+				files = append(files, static(joined(part.Args[len(part.Args)-1].path(), path.Base(remote))))
 			}
 		}
 		unpacks := archivers.Has(part.Name) && (fetches || slices.ContainsFunc(part.Args, func(a Word) bool {
@@ -87,10 +91,14 @@ func ranFiles(s *Script, c Context) (why []string) {
 				continue
 			}
 			name := part.found(f.where())
-			if unpacks {
+			if unpacks || copies {
 				unpacked = append(unpacked, name)
-			} else if fetches {
-				downloaded = append(downloaded, name)
+			}
+			if unpacks {
+				continue
+			}
+			if fetches {
+				downloaded, entry = append(downloaded, name), entry || filenames.EntryPoint(name)
 				if m := module().FindStringSubmatch(name); m != nil {
 					modules[m[1]] = true
 				}
@@ -121,6 +129,13 @@ func (c *Command) inputs() []Word {
 		}
 	}
 	return words
+}
+
+// readsInput reports a command that is given input in the text.
+func (c *Command) readsInput() bool {
+	return c.input.to > c.input.from || slices.ContainsFunc(c.Redirects, func(r Redirect) bool {
+		return r.Op[0] == '<' && r.Target.Text != "/dev/null"
+	})
 }
 
 // movedFiles say which commands delete what another one has moved to a place where files are made again, or to nowhere.
@@ -234,21 +249,19 @@ func ranInput(s *Script, c Context) (why []string) {
 			return !a.Static || a.Text == "" || a.Text == "--version" || a.Text[0] != '-' && a.Text != "run"
 		}
 		repl := repls.Has(part.Name) && !part.scriptOnInput() && !slices.ContainsFunc(part.Args, operand)
-		reads := part.input.to > part.input.from || slices.ContainsFunc(part.Redirects, func(r Redirect) bool {
-			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
-		})
 		name, out := part.selectsSecret(), slices.ContainsFunc(part.Args, leadsOut)
 		if name == "" && listers.Has(part.Name) {
 			name, _, out = strings.Cut(c.workdirs(part.dirs).keys(part.Args), " may ")
 		}
-		looped := false // by while read
+		looped, listed := false, false // by while read, by mapfile
 		for j := 0; j < len(s.Commands) && name != "" && !shown; j++ {
 			other := &s.Commands[j]
 			piped := i >= other.input.from && i < other.input.to
 			looped = looped || piped && other.Name == "read"
+			listed = listed || piped && (other.Name == "mapfile" || other.Name == "readarray")
 			given := j > i && (other.Fed != "" || len(other.Via) > len(part.Via)) ||
 				slices.ContainsFunc(other.Args, func(a Word) bool {
-					return !a.Static && (piped && looped || strings.Contains(a.Text, part.Text))
+					return !a.Static && (listed || piped && looped || strings.Contains(a.Text, part.Text))
 				})
 			if shown = given && !naming.Has(other.Name) && !other.maybe && (out || downloaders.Has(other.Name)); shown {
 				why = append(why, other.Text+": "+name+" may hold secrets")
@@ -259,7 +272,7 @@ func ranInput(s *Script, c Context) (why []string) {
 		if sub == "push" && moves {
 			why = append(why, part.Text+": it sends the code to an address that the text sets")
 		}
-		if (part.reads || repl) && reads && !part.otherDirectory() {
+		if (part.reads || repl) && part.readsInput() && !part.otherDirectory() {
 			why = append(why, part.Text+": "+readsCode)
 		}
 	}
@@ -417,11 +430,12 @@ const dumps lazy.Words = "zip pg_dump pg_dumpall mysqldump mariadb-dump mongodum
 // showsAll show all variables when they are given none.
 const showsAll lazy.Words = "env printenv set export declare typeset"
 
-// runsFrom reports a command that runs a file in a folder, or in one below it what the project there holds.
-func (c *Command) runsFrom(folder string) bool {
+// runsFrom reports a command that runs a file in one of some folders, or in one below it what the project there holds.
+func (c *Command) runsFrom(folders []string) bool {
 	in := func(file string) bool {
-		return under(file, folder) ||
-			folder == "." && !path.IsAbs(file) && !strings.HasPrefix(file, "..")
+		return slices.ContainsFunc(folders, func(folder string) bool {
+			return under(file, folder) || folder == "." && !path.IsAbs(file) && !strings.HasPrefix(file, "..")
+		})
 	}
 	ran, at := c.ranFile(), c.found(".")
 	return ran != "" && in(ran) || at != "." && in(at) && unseen(c) != ""

@@ -19,7 +19,7 @@ var (
 	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
 	// commandVariable is one whose value is a command for a shell, or the name of a program.
 	commandVariable = lazy.Regexp(`(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|RUNNER|_SSH|_RSH|EXTERNAL_DIFF|` +
-		`LESSOPEN|LESSCLOSE|LINKER)$|^(SHELL|CC|CXX|LD|AR)$`)
+		`LESSOPEN|LESSCLOSE|LINKER|CONNECT_PROG)$|^(SHELL|CC|CXX|LD|AR)$`)
 	// optionVariable is one whose value is more options for a program, and loads are those that have it run more.
 	optionVariable = lazy.Regexp(`^(NODE_OPTIONS|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|(JAVA|MAVEN|GRADLE|SBT)_OPTS|` +
 		`LESS|MANOPT|TAR_OPTIONS|MAKEFLAGS|GNUMAKEFLAGS|RUSTFLAGS)$`)
