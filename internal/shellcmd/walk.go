@@ -17,14 +17,15 @@ const (
 
 // sharedState is shared by all walkers of one text.
 type sharedState struct {
-	commands []Command
-	depth    int
-	guesses  int
-	unclear  bool // a guess cannot be determined either
-	err      error
-	bomb     string            // starts processes without end
-	values   map[string]string // known values of variables
-	lists    map[string]bool   // those that are the words of a loop
+	commands  []Command
+	depth     int
+	guesses   int
+	unclear   bool // a guess cannot be determined either
+	err       error
+	bomb      string            // starts processes without end
+	functions bool              // there are some, which may set variables, or be called mktemp
+	values    map[string]string // known values of variables
+	lists     map[string]bool   // those that are the words of a loop
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.
