@@ -84,6 +84,19 @@ func TestRiskOfSecretsOutside(t *testing.T) {
 	}
 }
 
+// A workspace with the name of what is made again, or in a folder with such a name, is not.
+func TestRiskOfDeletingInAWorkspaceNamedLikeABuild(t *testing.T) {
+	t.Parallel()
+	for text, level := range map[string]string{"rm -rf /home/a/out/target": "high", "rm -rf /home/a/out/target/": "high",
+		"rm -rf /home/a/out/target/src": "high", "rm /home/a/out/target/go.mod": "high", "rm -rf src": "high",
+		"rm -rf /home/a/out/target/dist/a": "medium", "rm -rf /home/a/out/target/out": "medium", "rm -rf out/a": "medium"} {
+		at := shellcmd.Context{Dir: "/home/a/out/target", Root: "/home/a/out/target"}
+		if r, _ := shellcmd.Assess(text, at); r.Level != level {
+			t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+		}
+	}
+}
+
 // Temporary files may be written and deleted without a question, and what is made again deleted. What only resembles
 // them is as harmful as elsewhere.
 func TestRiskOfTemporaryFiles(t *testing.T) {

@@ -148,8 +148,10 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		text := cmp.Or(a.where(), a.Text)
 		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")
 		inside := p.outside(Word{Text: text, Static: true, kind: known}) == ""
-		folder, base := path.Split(path.Clean(text))
-		again := sure && inside && !strings.Contains(text, "..") && (made().MatchString(base) ||
+		// the workspace may be in a folder with such a name, or have it
+		file := strings.TrimPrefix(path.Clean(text), p.root+"/")
+		folder, base := path.Split(file)
+		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
 		return !again && !p.temporary(a) || !strings.Contains(c.Text, a.Text) // but stands for another word
