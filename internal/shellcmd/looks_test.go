@@ -22,7 +22,7 @@ func TestRiskOfOtherMachines(t *testing.T) {
 	}
 	rated(t, "high", "ssh h 'tar cz a' | tar xz; a/x", "ssh h cat a.tgz | tar xz; ./x", "ssh h 'git diff' | git apply", "ssh h cat a | patch -p1",
 		"scp h:a.patch . && git apply a.patch", "scp -r h:a . && cd a && make", "rsync -a h:a/ b && b/x", "ssh h cat a > Makefile; make",
-		"scp h:a.tgz . && tar xf a.tgz && ./a/x")
+		"scp h:a.tgz . && tar xf a.tgz && ./a/x", "timeout 5 ssh h cat a > b; sh b", "env A=1 curl http://x > b; sh b")
 	rated(t, "medium", "ssh -o UserKnownHostsFile=/dev/null -l me h ls </dev/null", "scp -P 22 h:a . && cat a", "scp h:a /tmp/known_hosts",
 		"ssh h ls .ssh", "rsync -a h:data/ data && python3 b.py")
 	rated(t, "medium", "ssh h 'ps aux | grep a'", "ssh -i ~/.ssh/k a@h 'cat /var/log/a | head'")

@@ -74,7 +74,8 @@ func ranFiles(s *Script, c Context) (why []string) {
 			}
 		}
 		files := append(part.written(), part.redirected()...)
-		fetches, copies := part.downloads() || fetched(part.input), part.fetchesFiles()
+		wraps := i+1 < len(s.Commands) && len(s.Commands[i+1].Via) > len(part.Via) && s.Commands[i+1].downloads()
+		fetches, copies := part.downloads() || fetched(part.input) || wraps, part.fetchesFiles()
 		for _, a := range part.Args {
 			if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
 				files = append(files, static(path.Base(a.Text)))
