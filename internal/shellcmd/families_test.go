@@ -84,6 +84,15 @@ func TestRiskOfSecretsOutside(t *testing.T) {
 	}
 }
 
+// Programs in what another one runs show keys as elsewhere; options may name files with settings.
+func TestRiskOfSecretsInGuesses(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", each(`tmux new|nix-shell\ --run|hyperfine 'less\ ~/.ssh/id_rsa'|'openssl\ enc\ -in\ ~/.netrc'|'gpg\ -d\ ~/.netrc'|'zip\ a\ ~/.ssh/id_rsa',
+		docker exec a gzip|more|bat|sqlite3 /root/.netrc`)...)
+	rated(t, "medium", each(`tmux new 'a\ ~/.netrc', mvn --settings ~/.m2/settings.xml test, java -Djavax.net.ssl.trustStore=/home/a/b.jks -jar c.jar,
+		cargo run --manifest-path ~/a/secrets/Cargo.toml`)...)
+}
+
 // A workspace with the name of what is made again, or in a folder with such a name, is not.
 func TestRiskOfDeletingInAWorkspaceNamedLikeABuild(t *testing.T) {
 	t.Parallel()

@@ -193,6 +193,10 @@ const (
 		md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern
 		argocd flux docker podman nerdctl docker-compose ansible ansible-playbook terraform tofu aws gcloud az export declare
 		typeset local readonly lsblk blkid smartctl udevadm lsof fuser`
+	// packing are those that show, copy or pack files although how they are used is not known. Of a guess other names may
+	// be any words.
+	packing lazy.Words = `less more most bat batcat openssl gpg ag ack tee cp mv ln dd install rsync tar bsdtar zip 7z gzip
+		xz zstd split sqlite3 duckdb pbcopy xclip`
 )
 
 var (
@@ -214,7 +218,7 @@ var (
 // showsKeys says which file with secrets outside of the workspace a command reads; those inside of it may be meant.
 func (c *Command) showsKeys(p workdirs) string {
 	words := c.inputs()
-	if s, _ := c.find(); naming.Has(c.Name) || c.maybe && s == nil {
+	if s, _ := c.find(); naming.Has(c.Name) || c.maybe && s == nil && !packing.Has(c.Name) {
 		words = words[len(c.Args):]
 	}
 	if slices.Contains(c.Doubts, asProgram) {
@@ -263,7 +267,8 @@ func (p workdirs) keys(words []Word) string {
 	return ""
 }
 
-var usesFile = lazy.Regexp(`(?i)^"?[\w-]*(cert|key|config|credential|defaults|netrc|env|database|db|secret|password|token|ca)[\w-]*$`)
+var usesFile = lazy.Regexp(`(?i)^("?[\w-]*|-[\w.-]*)(cert|key|config|settings|store|manifest|credential|defaults|netrc|env|` +
+	`database|db|secret|password|token|ca)[\w-]*$`)
 
 // atHome is the path in a word, with a folder in the place of the user's own.
 func atHome(a Word) string {
