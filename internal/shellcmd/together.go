@@ -294,9 +294,19 @@ func sentSecrets(s *Script) (why []string) {
 		sendsInput := sends || part.Name == "http" || part.Name == "https" || part.Name == "xh" ||
 			slices.ContainsFunc(part.Args, sendsInput)
 		var files []string
-		if sends {
+		switch _, given := splitOptions(part.Args, "-F --field --body-file --notes-file --input"); part.Name {
+		case "gh", "glab": // other words may be about a file
+			for _, g := range given {
+				files = append(files, g.value.Text[strings.LastIndexByte(g.value.Text, '@')+1:])
+			}
+		case "openssl": // uses files
+		default:
 			for _, a := range part.Args {
-				files = append(files, strings.Fields(a.Text)...)
+				if part.Name == "smbclient" { // has commands in a word
+					files = append(files, strings.Fields(a.Text)...)
+				} else if sends {
+					files = append(files, a.Text)
+				}
 			}
 		}
 		for _, r := range part.Redirects {
@@ -305,7 +315,7 @@ func sentSecrets(s *Script) (why []string) {
 			}
 		}
 		for _, file := range files {
-			if secret(static(file)) && !part.local() && !usesFile().MatchString(file) {
+			if secret(static(file)) && !part.local() && !strings.Contains(file, " ") && !usesFile().MatchString(file) {
 				why = append(why, part.Text+": it sends "+file+", which may hold secrets")
 			}
 		}
