@@ -79,7 +79,7 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 
 // written examines a command that runs what the text has written to a file, and keeps what one writes.
 func (f *floor) written(c *Command) string {
-	if c.maybe || c.otherDirectory() {
+	if c.maybe || c.otherDirectory() || checksSyntax(c) {
 		return ""
 	}
 	ran := f.files[c.ranFile()]

@@ -150,7 +150,7 @@ var harmless = []string{
 	"cmake -E copy / a",
 	"tar --remove-files -cf a.tar b", "tar -cf a.tar /etc", "ruby -e 'FileUtils.rm_rf \"dist\"'",
 	"python3 -c 'shutil.rmtree(Path.home() / \"a\")'", "node -e 'fs.rmSync(path.join(os.homedir(), \"a\"))'",
-	"rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *",
+	"echo 'rm -rf /' > x; bash -n x", "rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *",
 	"rm -rf .", "rm -rf ./*", "rm -rf ~/project/build", "rm -rf $HOME/.cache/x", "rm -rf \"$TMP\"/*", "rm -rf $DIR",
 	"rm -rf ${BUILD_DIR:?}/*", "rm -rf /var/lib/apt/lists/*", "rm -rf /usr/share/doc/x", "rm -rf /opt/x",
 	"rm -rf /home/me/work/x", "rm -rf /home/me/work/*", "rm -rf ~/../x/y", "rm -rf /proc/self/root/tmp/x",
