@@ -25,14 +25,12 @@ func (s *Schema) Usage(tool string, schema json.RawMessage) string {
 		return ""
 	}
 	var names []string
+	more := maps.Clone(s.declared)
 	for _, m := range rawjson.ObjectOf(own.Properties) {
 		names = append(names, m.Name)
+		delete(more, m.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.declared)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names = append(names, slices.Sorted(maps.Keys(more))...)
 	if len(names) == 0 {
 		if s.top().isEmpty() {
 			return tool + " takes no arguments: send {}."

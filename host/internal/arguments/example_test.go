@@ -45,3 +45,17 @@ func TestSchemaThatMultiplies(t *testing.T) {
 		}
 	}
 }
+
+// A member that a pattern describes is not one of additionalProperties.
+func TestKindOfAPatternsMember(t *testing.T) {
+	text := json.RawMessage(`{"patternProperties":{"^x":{"type":"string"}},"additionalProperties":{"type":"boolean"},` +
+		`"allOf":[{"properties":{"xy":{}}}]}`)
+	s := NewSchema(text)
+	if got := s.Usage("run", text); got != "run takes xy." {
+		t.Errorf("got %q", got)
+	}
+	yes := func(json.RawMessage) bool { return true }
+	if got := s.Typed(json.RawMessage(`{"xy":"true"}`), yes); string(got) != `{"xy":"true"}` {
+		t.Errorf("got %s", got)
+	}
+}

@@ -139,7 +139,7 @@ func (s *Schema) memberKinds(schema any, name string, left *int) kinds {
 	properties, _ := of["properties"].(map[string]any)
 	if own, declared := properties[name]; declared {
 		out &= s.kinds(own, left)
-	} else if more, ok := of["additionalProperties"].(map[string]any); ok {
+	} else if more, ok := of["additionalProperties"].(map[string]any); ok && of["patternProperties"] == nil {
 		out &= s.kinds(more, left)
 	}
 	return out & s.combined(of, func(sub any) kinds { return s.memberKinds(sub, name, left) })
