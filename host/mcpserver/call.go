@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -151,12 +152,17 @@ func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
 	if d := e.catalog.now().byName[name]; d != nil {
 		return d.tool, nil
 	}
-	if e.catalog.lists == nil || e.catalog.lists(name) {
+	var patience time.Duration
+	switch lists := e.catalog.lists; {
+	case e.catalog.naming.plain: // the name does not say which plugin
+		patience = callPatience
+	case e.catalog.expects(name) && (lists == nil || lists(name)):
 		if t, err := e.listing(ctx, name); t != nil || err != nil {
 			return t, err
 		}
+		patience = callPatience // the list may have it by a name that was shortened
 	}
-	served, _ := e.catalog.wait(ctx, callPatience)
+	served, _ := e.catalog.wait(ctx, patience)
 	if d := served.byName[name]; d != nil {
 		return d.tool, nil
 	}
@@ -180,7 +186,7 @@ func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
 // listing returns the tool of a full name whose plugin has no tools yet, once it has; nil when there is none. The host
 // waits for a plugin as long as for any call, and its error, an *sdk.Error, says what is wrong with the plugin.
 func (e *endpoint) listing(ctx context.Context, name string) (*host.Tool, error) {
-	if label, _, _ := strings.Cut(name, "__"); !e.catalog.expects(label) {
+	if !e.catalog.expects(name) {
 		return nil, nil
 	}
 	t, err := e.backend.Catalog().Tool(ctx, name)

@@ -189,6 +189,39 @@ func TestCallWaitsForItsPlugin(t *testing.T) {
 	}
 }
 
+// A name that no plugin which starts can have is refused without waiting for it.
+func TestUnknownToolDoesNotWaitForOthers(t *testing.T) {
+	for _, o := range []Options{{}, {Deferred: true}} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := &fake{hold: make(chan struct{})}
+			w := (&setup{options: o, plugins: map[string]*fake{"slow": slow, "p": {tools: []sdk.Tool{readOnly("t")}}}}).stdio(t)
+			w.handshake("2025-11-25", "{}")
+			names(t, w.request("tools/list", ""))
+			name := "p__none"
+			if o.Deferred {
+				name = "slow__late" // to be called with the tool for that
+			}
+			begin := time.Now()
+			if r := w.request("tools/call", fmt.Sprintf(`{"name":%q}`, name)); r.Error == nil || time.Since(begin) > time.Second {
+				t.Errorf("%+v after %s: %s, %+v", o, time.Since(begin), r.Result, r.Error)
+			}
+			close(slow.hold)
+			_ = w.send.Close()
+			<-w.ended
+		})
+	}
+}
+
+// The error of a plugin, which several calls have, stays as it is.
+func TestErrorOfAPluginIsNotChanged(t *testing.T) {
+	down := &sdk.Error{Code: sdk.CodePluginUnavailable, Message: "it is down"}
+	w := (&setup{plugins: map[string]*fake{"down": {err: down}}}).stdio(t)
+	w.handshake("2025-11-25", "{}")
+	if r := w.request("tools/call", `{"name":"down__x"}`); !strings.Contains(string(r.Result), "it is down") || down.Outcome != "" {
+		t.Errorf("got %s, %+v, and the outcome %q", r.Result, r.Error, down.Outcome)
+	}
+}
+
 // Names that are suggested are those that the client calls tools by, and of no tool that it does not see.
 func TestUnknownToolHasNearNames(t *testing.T) {
 	plugins := map[string]*fake{"p": {tools: []sdk.Tool{readOnly("first_lines"), readOnly("last_lines"), readOnly("hidden")}}}

@@ -128,6 +128,7 @@ const maxRefused = 200
 // failed is the result of a call that does not reach the host.
 func (e *endpoint) failed(ctx context.Context, r *request, name string, args json.RawMessage, why *sdk.Error) *result {
 	e.refused(ctx, r, name, args)
+	why = new(*why) // calls that wait for the same plugin have the same error
 	why.Outcome = sdk.OutcomeNotSent
 	return e.callResult(r, deferredTools[0], &host.Result{Error: why})
 }

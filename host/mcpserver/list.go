@@ -22,7 +22,7 @@ const (
 	listPatience = 700 * time.Millisecond
 	// emptyPatience is that of a list without any tool: many clients list once, and give up after ten seconds at least.
 	emptyPatience = 8 * time.Second
-	// callPatience is that of a call, of whose tool the name does not say to which plugin it belongs.
+	// callPatience is that of a call of a tool that may be in no list yet.
 	callPatience = 30 * time.Second
 	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
 	// retryMost.
@@ -185,8 +185,9 @@ func (c *catalog) show(ctx context.Context) (served *servedTools, complete bool)
 	return c.served, complete && served == c.served
 }
 
-// expects reports whether a plugin may have tools that are not known.
-func (c *catalog) expects(label string) bool {
+// expects reports whether the plugin of a full name may have tools that are not known.
+func (c *catalog) expects(name string) bool {
+	label, _, _ := strings.Cut(name, "__")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.plugins[label]
