@@ -83,15 +83,16 @@ func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	args := `"params":{"name":"p__t","id":6,"arguments":{"id":7,"text":"` + long + `"}}`
 	for message, id := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call",` + args + `}`:       "1",
-		`{"method":"tools/call",` + args + `,"jsonrpc":"2.0","id":"a,b"}`:   `"a,b"`,
-		`{ "id" : -3 , ` + args + ` , "method" : "tools/call" } `:           "-3",
-		`{` + args + `,"id":9007199254740993,"method":"x","jsonrpc":"2.0"}`: "9007199254740993",
-		`{"method":"x",` + args + `}`:                                       "null",
-		`{"method":"x","params":{"text":"` + long + `,\"id\":5"}}`:          "null",
-		`{"method":"x","params":{"text":"` + long + `","id":5}}`:            "null",
-		`{"jsonrpc":"2.0","id":5,"result":{"text":"` + long + `"}}`:         "null",
-		`[{"jsonrpc":"2.0","id":5,"method":"x","params":["` + long + `"]}]`: "null",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call",` + args + `}`:                       "1",
+		`{"method":"tools/call",` + args + `,"jsonrpc":"2.0","id":"a,b"}`:                   `"a,b"`,
+		`{ "id" : -3 , ` + args + ` , "method" : "tools/call" } `:                           "-3",
+		`{` + args + `,"id":9007199254740993,"method":"x","jsonrpc":"2.0"}`:                 "9007199254740993",
+		`{"params":"` + long[40:] + `","method":"x","id":5` + strings.Repeat(" ", 20) + `}`: "5", // the last read has its end
+		`{"method":"x",` + args + `}`:                                                       "null",
+		`{"method":"x","params":{"text":"` + long + `,\"id\":5"}}`:                          "null",
+		`{"method":"x","params":{"text":"` + long + `","id":5}}`:                            "null",
+		`{"jsonrpc":"2.0","id":5,"result":{"text":"` + long + `"}}`:                         "null",
+		`[{"jsonrpc":"2.0","id":5,"method":"x","params":["` + long + `"]}]`:                 "null",
 		long: "null",
 	} {
 		w.write(message)

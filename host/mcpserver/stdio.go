@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,7 +137,7 @@ func readLine(in *bufio.Reader) (line, end []byte, err error) {
 		case end != nil:
 			end = append(end[max(0, len(end)-keptOfLong):], piece...)
 		case len(line)+len(piece) > maxLine:
-			line, end = bytes.Clone(line[:keptOfLong]), bytes.Clone(piece)
+			line, end = bytes.Clone(line[:keptOfLong]), slices.Concat(line[len(line)-keptOfLong:], piece)
 		default:
 			line = append(line, piece...)
 		}
