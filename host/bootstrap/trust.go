@@ -233,7 +233,8 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	for _, file := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
 	}
-	return fsutil.WriteFile(fsutil.Resolved(path), []byte(text.String()), 0o600) // a link stays a link
+	path = fsutil.Resolved(path) // so that a link stays a link, and an error names the folder
+	return fsutil.WriteFile(path, []byte(text.String()), 0o600)
 }
 
 // wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are
