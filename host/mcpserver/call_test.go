@@ -202,7 +202,8 @@ func TestUnknownToolDoesNotWaitForOthers(t *testing.T) {
 				name = "slow__late" // to be called with the tool for that
 			}
 			begin := time.Now()
-			if r := w.request("tools/call", fmt.Sprintf(`{"name":%q}`, name)); r.Error == nil || time.Since(begin) > time.Second {
+			r := w.request("tools/call", fmt.Sprintf(`{"name":%q}`, name))
+			if r.Error == nil || time.Since(begin) > time.Second {
 				t.Errorf("%+v after %s: %s, %+v", o, time.Since(begin), r.Result, r.Error)
 			}
 			close(slow.hold)
@@ -217,7 +218,8 @@ func TestErrorOfAPluginIsNotChanged(t *testing.T) {
 	down := &sdk.Error{Code: sdk.CodePluginUnavailable, Message: "it is down"}
 	w := (&setup{plugins: map[string]*fake{"down": {err: down}}}).stdio(t)
 	w.handshake("2025-11-25", "{}")
-	if r := w.request("tools/call", `{"name":"down__x"}`); !strings.Contains(string(r.Result), "it is down") || down.Outcome != "" {
+	r := w.request("tools/call", `{"name":"down__x"}`)
+	if !strings.Contains(string(r.Result), "it is down") || down.Outcome != "" {
 		t.Errorf("got %s, %+v, and the outcome %q", r.Result, r.Error, down.Outcome)
 	}
 }
