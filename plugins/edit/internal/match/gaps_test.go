@@ -80,6 +80,12 @@ func TestQuotesOfAChangedString(t *testing.T) {
 	if r.Kind != Conflict {
 		t.Error(r)
 	}
+	const text = "It’s a good word here.\nmore text here\n" // those are the ones of old_string
+	_, got := planned(t, "a.md", text, Change{Old: "It's a good word here.\nmore",
+		New: "It's a good word here, isn't it.\nmore"})
+	if got != replaced(text, "here.", "here, isn't it.") {
+		t.Errorf("typographic quotes: %q", got)
+	}
 }
 
 // Beside the part that changes the file has other blanks than old_string.

@@ -85,14 +85,19 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
-	otherQuotes := keepOnly(string(old), plainQuote) != keepOnly(string(file), plainQuote)
+	otherQuotes := plainQuotes(old) != plainQuotes(file)
 	if end < start || otherQuotes && bytes.ContainsAny(middle, `"'`) { // one of the file's would end a string of another
 		return nil, false
 	}
 	return slices.Concat(file[:start], middle, file[end:]), true
 }
 
-func plainQuote(r rune) bool { return r == '"' || r == '\'' }
+// plainQuotes are the quotes of a line, typographic ones as the plain ones for which they stand.
+func plainQuotes(line []byte) string {
+	return keepOnly(straight.Replace(string(line)), func(r rune) bool { return r == '"' || r == '\'' })
+}
+
+var straight = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'")
 
 // quotedAs are a line of old_string and the one that it becomes with the quotes of the file's line, where that has the
 // other kind throughout.
