@@ -134,6 +134,7 @@ func TestFormsOfNewAlone(t *testing.T) {
 		{"indentation", "a.py", "def f():\n    y = 1\n", "    y = 1", "\u00a0\u00a0\u00a0\u00a0y = 2", "def f():\n    y = 2\n"},
 		{"no width", "a.go", "\tx := 1\n", "\tx := 1\n", "\ufeff\tx := 1\u200b\n\tz := 3\n", "\tx := 1\n\tz := 3\n"},
 		{"a byte order mark", "a.sh", "a\nb\n", "b", "\ufeffc", "a\nc\n"},
+		{"a byte order mark for the file", "a.csv", "a,b\n1,2\n", "a,b\n", "\ufeffa,b\n", "\ufeffa,b\n1,2\n"},
 		{"full width", "a.rs", "f(1);\n", "f(1);", "f（1， 2）;", "f(1, 2);\n"},
 		{"in a string", "a.go", "x := 1\n", "x := 1", "x := \"“it’s”\" // it’s", "x := \"“it’s”\" // it’s\n"},
 		{"in a string of lines", "a.py", "def f():\n    \"\"\"One.\n    Two.\n    \"\"\"\n", "Two.", "It’s “two”.",

@@ -13,8 +13,9 @@ const byteOrderMark = "\ufeff"
 // Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing may be
 // changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
+	starts := c.New == byteOrderMark+c.Old && bytes.HasPrefix(t.data, []byte(c.Old)) // the file shall have one
 	marked := strings.Contains(c.Old, byteOrderMark) ||
-		c.Strictness != Exact && strings.HasPrefix(c.New, byteOrderMark)
+		c.Strictness != Exact && strings.HasPrefix(c.New, byteOrderMark) && !starts
 	if marked && !bytes.Contains(t.data, []byte(byteOrderMark)) { // it is no text
 		c.Old, c.New = without(c.Old, byteOrderMark), without(c.New, byteOrderMark)
 	}
