@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -38,7 +39,7 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 		if !isFence(l) {
 			continue
 		}
-		if t.kind() == "rst" && i > 0 && len(l) >= len(lines[i-1]) && !isBlankString(lines[i-1]) {
+		if t.kind() == "rst" && i > 0 && len(l) >= utf8.RuneCountInString(lines[i-1]) && !isBlankString(lines[i-1]) {
 			return nil // the line under a title, which is as long
 		}
 		fences++

@@ -191,6 +191,7 @@ func TestFencesInNewAlone(t *testing.T) {
 		{"a block comment", "a.js", "/**\n Does it.\n*/\nf()\n", " Does it.\n", " Does it.\n\n```js\nf()\n```\n"},
 		{"text in YAML", "a.yaml", "text: |\n  First.\n  Last.\n", "  First.\n", "  First.\n\n  ```sh\n  make\n  ```\n"},
 		{"a title underlined", "a.rst", "Use\n===\n\nText\n", "Text\n", "New\n~~~\n\nText\n"},
+		{"a line gets to be a title", "a.rst", "Año dos\n\nText\n", "Año dos\n", "Año uno\n~~~~~~~\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			written(t, c.file, c.data, c.old, c.fresh)
