@@ -272,14 +272,15 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 
 // singleSpaced is a text without the blank lines that it has behind each of its lines.
 func singleSpaced(s string) (string, bool) {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	for i := 1; i < len(lines); i++ {
-		if !isBlankString(lines[i]) || lines[0] == "" {
+	var out []string
+	for i, l := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
+		if i%2 == 0 {
+			out = append(out, l)
+		} else if !isBlankString(l) || out[0] == "" {
 			return s, false
 		}
-		lines = slices.Delete(lines, i, i+1)
 	}
-	return strings.Join(lines, "\n"), len(lines) > 1
+	return strings.Join(out, "\n"), len(out) > 1
 }
 
 // unquoted is the change without the marks of a quotation, "> " or ">".
