@@ -19,6 +19,7 @@ var (
 	label     = lazy.Regexp(`^\w+:\s*$`)
 	opener    = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
 	openTag   = lazy.Regexp(`^<(\w[\w:.-]*)(?:\s[^<>]*[^<>/])?>$`)
+	goesOn    = lazy.Regexp(`[,{(\[\\]$`)
 	keyword   = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
 	endWord   = lazy.Regexp(`\bend\b`)
 )
@@ -123,19 +124,23 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 // shiftsBlock reports that old_string is indented as the file is and all its lines are in another way in new_string, in
 // a language where that matters, though no line that begins a block comes or goes and something else changes.
 func (t *Text) shiftsBlock(r *reading, at Range) bool {
-	if t.syntax == nil || !t.syntax.layout || squeeze([]byte(r.new)) == squeeze(r.old.data) ||
+	if t.syntax == nil || !t.syntax.layout || t.prose() || isBlankString(r.new) ||
+		squeeze([]byte(r.new)) == squeeze(r.old.data) ||
 		!bytes.Equal(t.data[at.Start:at.End], r.old.data) || t.syntax.within(t.data, at.Start) {
 		return false
 	}
-	if t.syntax == yaml && strings.HasPrefix(r.old.key(0), "-") && len(leading([]byte(r.new))) < len(leading(r.old.data)) {
-		return false // a list may be as deep as its key
-	}
 	fresh, stays := newSource(toLF([]byte(r.new)), t.syntax), make([]bool, len(r.old.lines))
-	opens := func(s *source, i int) bool { return opener().Match(bytes.TrimRight(s.text(i), blanks)) }
+	item, is := strings.HasPrefix(r.old.key(0), "-"), strings.HasPrefix(fresh.key(0), "-")
+	if t.syntax == yaml && (item != is || item && len(leading(fresh.text(0))) < len(leading(r.old.data))) {
+		return false // an item comes or goes, or a list gets as deep as its key
+	}
+	from, _ := t.span(at)
 	moved := 0
 	for n, o := range counterparts(r.old, fresh) {
 		switch {
 		case isBlank(fresh.text(n)):
+		case o >= 0 && t.commentOnly(from+o):
+			stays[o] = true
 		case o < 0 || likeness(string(r.old.text(o)), string(fresh.text(n))) < minSameLine:
 			if opens(fresh, n) {
 				return false
@@ -153,8 +158,41 @@ func (t *Text) shiftsBlock(r *reading, at Range) bool {
 			return false
 		}
 	}
-	return moved > 1
+	return moved > 1 && !t.fitsShifted(r.old, fresh, at)
 }
+
+// fitsShifted reports that lines which are deeper or less deep than in the file fit what is around them, so that they
+// may be meant to move: within brackets, as deep as the block above or one around it, or as the body of a line above
+// that begins a block and had none. What is below must not be left deeper than they are.
+func (t *Text) fitsShifted(old, fresh *source, at Range) bool {
+	from, to := t.span(at)
+	skips := func(i int) bool { return isBlank(t.text(i)) || t.commentOnly(i) }
+	above, below := t.closest(from, -1, skips), t.closest(to-1, +1, skips)
+	if above < 0 {
+		return false
+	}
+	was := len(leading(old.text(old.closeFilled(-1, +1))))
+	is, last := fresh.closeFilled(-1, +1), fresh.closeFilled(len(fresh.lines), -1)
+	depth := len(leading(fresh.text(is)))
+	head := bytes.TrimRight(t.data[t.lines[above].start:t.commentStart(above)], blanks)
+	if goesOn().Match(head) {
+		return true
+	}
+	if below >= 0 && len(leading(t.text(below))) > len(leading(fresh.text(last))) && !opens(fresh, last) {
+		return false
+	}
+	if opener().Match(head) {
+		own := len(leading(head))
+		return depth > own && (was <= own || depth < was && below >= 0 && len(leading(t.text(below))) == depth)
+	}
+	for above >= 0 && len(leading(t.text(above))) > depth {
+		above = t.closest(above, -1, skips)
+	}
+	return above >= 0 && len(leading(t.text(above))) == depth
+}
+
+// opens reports whether a line begins a block.
+func opens(s *source, i int) bool { return opener().Match(bytes.TrimRight(s.text(i), blanks)) }
 
 // fitEdges takes from new_string, for an exact match at a range of the file, what the file has beside the place: the
 // indentation before the first line, and the separator behind the last. The note says so.
