@@ -420,7 +420,7 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 		}
 	}
 	if best == nil {
-		if t.losesSigns(r.new, old) {
+		if t.losesSigns(r.new, old, place) {
 			return "", false, escapedInPart()
 		}
 		return "", false, t.suspicious(r.new, old)
@@ -505,21 +505,25 @@ func (t *Text) evidence(e escaping, s string, old []string, single, stray bool) 
 
 // losesSigns reports whether lines of new_string have escapes only where lines of old_string that they change, in
 // something else, too, have bare quotes or tags, or entities in a language and a file that have none. A line that gets
-// backslashes as well is escaped on purpose.
-func (t *Text) losesSigns(fresh string, old []string) bool {
+// backslashes as well is escaped on purpose, and so may a part of a line be, or lines in a string, beside others with
+// bare signs, or of a page that has escaped tags.
+func (t *Text) losesSigns(fresh string, old []string, place Range) bool {
 	if strings.Count(fresh, "\n")*len(old) > maxPairs {
 		return false
 	}
 	for _, e := range []escaping{{set: "<>&", entities: true}, {set: `"`}} {
 		m, program := &unescaper{escaping: e}, e.entities && slices.Contains(noEntities, t.syntax)
 		none := program && !m.anyBare(fresh) && !entity().Match(t.data)
+		meant := m.anyBare(fresh) || !t.wholeLines(place) || e.entities && bytes.Contains(t.data, []byte("&lt;")) ||
+			t.syntax != nil && t.syntax.within(t.data, place.Start)
 		for l := range strings.SplitSeq(fresh, "\n") {
 			d := m.decode(l)
-			if d == l || !none && (program || m.anyBare(l)) {
+			if d == l || !none && (program || meant) {
 				continue
 			}
 			if slices.ContainsFunc(old, func(o string) bool {
-				more := squeeze([]byte(o)) != squeeze([]byte(d)) && (!e.entities || startTag().MatchString(o))
+				more := squeeze([]byte(o)) != squeeze([]byte(d)) &&
+					(!e.entities || !t.prose() && startTag().MatchString(o))
 				return m.anyBare(o) && strings.Count(o, `\`) == strings.Count(d, `\`) && similarity(o, d) >= minSameLine &&
 					(none || more)
 			}) {
