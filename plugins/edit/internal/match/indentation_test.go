@@ -29,6 +29,8 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 			"if x {\n\tfunc f() {\n\t\tif a {\n\t\t\tb()\n\t\t}\n\t}\n}"},
 		{"beside a line that moves", "Makefile", "a:\n\tb\n\nc:\n\td\n", "a:\n\tb\n\nc:", "a:\n    b\n\nif x\n    c:\nendif",
 			"a:\n\tb\n\nif x\n\tc:\nendif"},
+		{"tabs of a here-document", "a.sh", "f() {\n    a\n}\ncat <<E\nb\nE\n", "cat <<E\nb\nE\n",
+			"cat <<-E\n\tb c\n\tE\n", "cat <<-E\n\tb c\n\tE\n"},
 		{"a file with both, and a line that stays", "a.mk", "ifdef A\n  b = 1\nendif\nc = \\\n\td \\\n\te\n", "\td \\\n\te",
 			"    d \\\n    e f", "\td \\\n\te f"},
 		{"counted from that line", "a.go", tabs, "if a {", "if a {\n    c()", "if a {\n\t\tc()"},

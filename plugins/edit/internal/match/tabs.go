@@ -33,7 +33,7 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
 		switch {
 		case isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0:
-		case o >= 0 && was[o] == "" && n > 0:
+		case other == ' ' && o >= 0 && was[o] == "" && n > 0: // tabs at the left edge may be those of a here-document
 			moves = true
 		case !sure && (o < 0 || r.old.key(o) != fresh.key(n)): // which says nothing
 		case o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0:
