@@ -97,7 +97,8 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 		return nil, fsutil.FolderError(err, o.Dir, otherFolder)
 	}
 	s = &Staged{dir: dir, Name: o.Name}
-	s.lock, err = fsutil.TryLock(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+	// A file system without locks has none; removeStale leaves the folders there as well.
+	s.lock, _ = fsutil.TryLock(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
 	defer func() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			err = fsutil.FolderError(err, o.Dir, otherFolder)
@@ -107,9 +108,6 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 			s = nil
 		}
 	}()
-	if err != nil {
-		return s, err
-	}
 	info, statErr := os.Stat(o.Source)
 	switch {
 	case statErr == nil && info.Mode().IsRegular():
