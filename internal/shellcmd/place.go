@@ -99,7 +99,7 @@ func (p workdirs) atRoot() bool {
 }
 
 func (p workdirs) inside(file string) bool {
-	return file == p.root || p.root == "/" || strings.HasPrefix(file, p.root+"/")
+	return p.root == "/" || under(file, p.root)
 }
 
 // path says why a file may not be opened.
