@@ -301,14 +301,15 @@ func beginning(pid int) string {
 // Hold writes into the locked file of a place what this process does, and the names of those that have handed over to
 // it and may still end their calls.
 func Hold(lock *os.File, s State, predecessors ...string) error {
-	return write(lock, fmt.Sprintf("%d %s %s", os.Getpid(), s, beginning(os.Getpid())), predecessors)
+	return write(lock, fmt.Sprintf("%d %-6s %s", os.Getpid(), s, beginning(os.Getpid())), predecessors)
 }
 
 // Release writes into the locked file of a place that this process has ended.
 func Release(lock *os.File, predecessors ...string) error { return write(lock, "0 - -", predecessors) }
 
-// write replaces the text in one step, with blanks to one width: who reads meanwhile finds the old text or the new one,
-// never an empty file, which says that the process has ended.
+// write replaces the text with blanks to one width: who reads meanwhile never finds an empty file, which says that the
+// process has ended. They may find a part of the old text and a part of the new one, as the file systems of Linux copy
+// without a lock: so in all texts of one process its number and beginning are at the same place.
 func write(lock *os.File, text string, predecessors []string) error {
 	const width = 48
 	text = fmt.Sprintf("%-*s\n", width-1, strings.Join(append([]string{text}, predecessors...), " "))
