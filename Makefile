@@ -22,6 +22,8 @@ SAME     := CGO_ENABLED=0 $(FLAGGED)
 # Linking tests without their symbols takes a third less; linters have run go vet.
 GOTEST   := $(GO) test -vet=off -ldflags=-s
 # The race detector needs a C compiler; without one the tests run all the same.
+# Tests start their own program often, which with the race detector would sleep for a second before it ends.
+export GORACE ?= atexit_sleep_ms=0
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # `make test` runs all tests once, without the race detector, and draws less in those that sweep over many cases (-short):
 # what compiles twice takes twice as long. LONG=1, as in CI, runs all of each test, and with the race detector the
@@ -77,8 +79,8 @@ test: ## run all tests; LONG=1 for all cases of those that sweep, and for the ra
 	@.ci/need-tmux
 ifdef LONG
 	@.ci/need-gemini
-	$(FLAGGED) $(GOTEST) $(SLOW) $(RACE) $(SHARED)
-	$(SAME) $(GOTEST) $(SLOW) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(FLAGGED) $(GOTEST) $(SLOW) $(BESIDE) $(RACE) $(SHARED)
+	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
 	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) -short ./...
 endif
