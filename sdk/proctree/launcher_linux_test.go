@@ -316,7 +316,7 @@ func TestHostIsKilled(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
-			for range 25 {
+			for range testutil.Rounds(24) {
 				lines := random.IntN(len(leftovers) + 3)
 				delay := time.Duration(random.IntN(5000)) * time.Microsecond
 				killHost(t, namespaceVar+"="+namespace, lines, delay)

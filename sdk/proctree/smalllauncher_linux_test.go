@@ -49,7 +49,7 @@ func TestSmallLauncher(t *testing.T) {
 		t.Skip("it is what this run does")
 	}
 	path, _ := buildLauncher(t)
-	args := []string{"-test.v"}
+	args := []string{"-test.v", "-test.short"} // what is drawn many times, this run draws
 	if testing.Short() {
 		args = append(args, "-test.run", "Launcher|Restrictions|Namespace")
 	}
