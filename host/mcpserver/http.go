@@ -115,6 +115,11 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 }
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isForHere(r) { // the SDK refuses it too, but only when the request has had effects
+		refuse(w, http.StatusForbidden, fmt.Sprintf("this server is not %.200q: use its loopback address, or localhost",
+			r.Host))
+		return
+	}
 	if !sameOrigin(r) { // the protection leaves out requests that only read
 		refuse(w, http.StatusForbidden, "cross-origin request refused: the page's origin is not this server")
 		return
@@ -200,6 +205,22 @@ func bodyFailure(err error) (status int, why string) {
 		return http.StatusRequestTimeout, why
 	}
 	return http.StatusBadRequest, why
+}
+
+// isForHere reports whether a request that came to a loopback address is for one, too: the name of another host may
+// resolve here by DNS rebinding.
+func isForHere(r *http.Request) bool {
+	to, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return !ok || !isLoopback(to.String()) || isLoopback(r.Host)
+}
+
+// isLoopback is loopback.Is for a host that may have a port.
+func isLoopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return loopback.Is(name)
 }
 
 // sameOrigin reports whether a request is not one of a page of another origin.

@@ -299,6 +299,7 @@ func TestHostileRequests(t *testing.T) {
 		want    int
 	}{
 		"another host":    {list, []string{"Host", "evil.example"}, http.StatusForbidden},
+		"a host like it":  {list, []string{"Host", "127.0.0.1.evil.example:80"}, http.StatusForbidden},
 		"another origin":  {list, []string{"Origin", "http://evil.example"}, http.StatusForbidden},
 		"a null origin":   {list, []string{"Origin", "null"}, http.StatusForbidden},
 		"another site":    {list, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
@@ -396,16 +397,17 @@ func TestEndOfASessionEndsItsCalls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, d := range []struct {
-		session, version string
-		status           int
-	}{{"", w.version, 400}, {"none", w.version, 404}, {w.session, "2020-01-01", 400}, {w.session, w.version, 204}} {
+		session, version, host string
+		status                 int
+	}{{"", w.version, "", 400}, {"none", w.version, "", 404}, {w.session, "2020-01-01", "", 400},
+		{w.session, w.version, "evil.example", 403}, {w.session, w.version, "", 204}} {
 		select {
 		case got := <-ended:
 			t.Fatalf("ended by a DELETE that is refused: %s", got)
 		default:
 		}
 		r, _ := http.NewRequestWithContext(ctx, http.MethodDelete, w.url, nil)
-		r.Header = http.Header{"Mcp-Protocol-Version": {d.version}}
+		r.Header, r.Host = http.Header{"Mcp-Protocol-Version": {d.version}}, d.host
 		if d.session != "" {
 			r.Header.Set("Mcp-Session-Id", d.session)
 		}
