@@ -117,7 +117,14 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if e.ctx.Err() != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server no longer serves the client"}
 		}
-		e.streams.serving(req.GetExtra())
+		if w := e.streams.response(req.GetExtra()); w != nil {
+			w.promise()
+			defer func() {
+				if ctx.Err() != nil {
+					w.cancel()
+				}
+			}()
+		}
 		switch r := req.(type) {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			// The SDK takes what a client asks for, not what is agreed, for the session's revision.

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // Limits of the events that are kept for clients that lose their connection.
@@ -53,6 +56,9 @@ type storedStream struct {
 	key   streamKey
 	first int // the index of data[0]
 	data  [][]byte
+
+	single   bool // it is of one call
+	answered bool // that has its answer
 }
 
 type storedEvent struct {
@@ -77,14 +83,15 @@ func (s *eventStore) drop(e *identityEvents) {
 }
 
 // Open begins a stream.
-func (e *identityEvents) Open(_ context.Context, session, id string) error {
+func (e *identityEvents) Open(ctx context.Context, session, id string) error {
 	e.store.mu.Lock()
 	defer e.store.mu.Unlock()
 	key := streamKey{session, id}
 	if !e.store.all[e] || e.streams[key] != nil {
 		return nil
 	}
-	s := &storedStream{key: key}
+	w, _ := ctx.Value(writerKey{}).(*streamWriter)
+	s := &storedStream{key: key, single: w != nil && w.single}
 	e.streams[key] = s
 	if id == "" { // as many as there are sessions
 		return nil
@@ -107,6 +114,7 @@ func (e *identityEvents) Append(_ context.Context, session, id string, data []by
 	}
 	size := len(data) + eventCost
 	s.data = append(s.data, data)
+	s.answered = s.answered || s.single && isAnswer(data)
 	e.inOrder = append(e.inOrder, storedEvent{s, size})
 	e.bytes += size
 	e.store.bytes += size
@@ -137,14 +145,30 @@ func (e *identityEvents) dropOldest() {
 	oldest.stream.first++
 }
 
+// isAnswer reports whether a message is a response.
+func isAnswer(message []byte) bool {
+	for m := rawjson.MembersOf(message); m.Next(); {
+		if name := string(m.Name); name == "method" || name == "result" || name == "error" {
+			return name != "method"
+		}
+	}
+	return false
+}
+
 // After returns the events of a stream after an index. It fails if one of them is gone; the stream that belongs to no
-// call then has those that are left, as its events only say that a list has changed.
+// call then has those that are left, as its events only say that a list has changed. A client that has all of a stream
+// is answered with status 204, which ends it: the TypeScript SDK 1 takes an answer that is an error for none, and would
+// ask again each second.
 func (e *identityEvents) After(ctx context.Context, session, id string, index int) iter.Seq2[[]byte, error] {
-	rest, ok := e.rest(session, id, index)
+	rest, answered, ok := e.rest(session, id, index)
 	if !ok {
 		return func(yield func([]byte, error) bool) { yield(nil, errEventsGone) }
 	}
-	if w, resuming := ctx.Value(resumingKey{}).(*streamWriter); resuming {
+	switch w, _ := ctx.Value(writerKey{}).(*streamWriter); {
+	case w == nil || id == "":
+	case answered && len(rest) == 0:
+		w.WriteHeader(http.StatusNoContent)
+	default:
 		w.resume()
 	}
 	return func(yield func([]byte, error) bool) {
@@ -156,20 +180,20 @@ func (e *identityEvents) After(ctx context.Context, session, id string, index in
 	}
 }
 
-func (e *identityEvents) rest(session, id string, index int) (rest [][]byte, ok bool) {
+func (e *identityEvents) rest(session, id string, index int) (rest [][]byte, answered, ok bool) {
 	e.store.mu.Lock()
 	defer e.store.mu.Unlock()
 	s := e.streams[streamKey{session, id}]
 	if s == nil || index >= s.first+len(s.data) {
-		return nil, false
+		return nil, false, false
 	}
 	if id == "" && (index < 0 || index+1 < s.first) {
 		e.renumber(s, index)
 	}
 	if index+1 < s.first {
-		return nil, false
+		return nil, false, false
 	}
-	return slices.Clone(s.data[index+1-s.first:]), true
+	return slices.Clone(s.data[index+1-s.first:]), s.answered, true
 }
 
 // renumber makes what is left of a stream follow an index, which the client that reads it now counts on from. What it

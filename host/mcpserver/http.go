@@ -277,6 +277,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	if rawjson.First(params) == '{' {
 		r.Header[paramsHeader] = []string{string(params)}
 	}
+	w.single = rawjson.First(body) != '['
 	number, forget := e.streams.number(w)
 	defer forget()
 	r.Header[responseHeader] = []string{number}

@@ -32,12 +32,10 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 	if r.Method == http.MethodGet && !e.streams.takeOver(ctx, streamKey{session, stream}, w) {
 		return // the client is gone
 	}
-	if stream != "" {
-		if version >= lastOfLegacy {
-			w.resumes = r.Header.Get("Last-Event-ID")
-		}
-		ctx = context.WithValue(ctx, resumingKey{}, w)
+	if stream != "" && version >= lastOfLegacy {
+		w.resumes = r.Header.Get("Last-Event-ID")
 	}
+	ctx = context.WithValue(ctx, writerKey{}, w)
 	// A DELETE with another revision is refused. Calls without a session have an empty name of one.
 	known := version == "" || slices.Contains(mcp.SupportedProtocolVersions(), version)
 	if known && r.Method == http.MethodDelete && session != "" {
@@ -92,6 +90,7 @@ type streamWriter struct {
 	limit   time.Duration // for each write
 	header  http.Header   // what is set; it is the response's once that begins
 
+	single   bool         // it is for one message, not a batch
 	resumes  string       // the ID of the last event that the client has, if its revision has events without data
 	streams  *openStreams // nil outside sessions
 	session  string
@@ -109,6 +108,7 @@ type streamWriter struct {
 	begun    bool        // the header was sent
 	events   bool        // it is a stream of events
 	promised http.Header // the header with which a comment may begin it; nil when none may
+	canceled bool        // its only request was canceled
 	wrote    time.Time
 	timer    *time.Timer // of the next comment
 	over     bool
@@ -166,6 +166,9 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	w.sendHeader(http.StatusOK, w.header)
+	if w.canceled && !w.isKnown() {
+		return len(p), nil
+	}
 	sent := withNumberIDs(eventWithCode(p))
 	if w.events && !isEvents(w.header) { // an error with a status, for which it is too late
 		sent = slices.Concat([]byte("event: message\ndata: "), sent, []byte("\n\n"))
@@ -277,6 +280,25 @@ func (w *streamWriter) promise() {
 	w.comment(firstComment)
 }
 
+// cancel lets a canceled request have no answer, as the protocol wants it, where its client knows no ID of the stream.
+// With one, clients take a stream without an answer for a connection that was lost, and ask for the rest: the
+// TypeScript SDK each second without end, and the Go SDK then gives up the session.
+func (w *streamWriter) cancel() {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	w.canceled = w.single
+}
+
+// isKnown reports whether an event of the stream was sent, and with it an ID.
+func (w *streamWriter) isKnown() bool {
+	if w.streams == nil {
+		return false
+	}
+	w.streams.mu.Lock()
+	defer w.streams.mu.Unlock()
+	return w.known
+}
+
 // resume begins the rest of a stream, of which nothing may come for long. The official client knows an ID only from an
 // event of the same connection: when it lost this one before an event, it would ask for another stream.
 func (w *streamWriter) resume() {
@@ -291,8 +313,8 @@ func (w *streamWriter) resume() {
 	}
 }
 
-// resumingKey is the context key of the writer of a response that resumes a stream.
-type resumingKey struct{}
+// writerKey is the context key of the writer of a response.
+type writerKey struct{}
 
 // close ends the comments, and sends the header if nothing else was sent.
 func (w *streamWriter) close() {
@@ -326,14 +348,12 @@ func (o *openStreams) number(w *streamWriter) (number string, forget func()) {
 	}
 }
 
-func (o *openStreams) serving(r *mcp.RequestExtra) {
+// response returns the writer of the response to a request; nil if it is not over HTTP, or the client has gone.
+func (o *openStreams) response(r *mcp.RequestExtra) *streamWriter {
 	if r == nil || len(r.Header[responseHeader]) != 1 {
-		return
+		return nil
 	}
 	o.mu.Lock()
-	w := o.responses[r.Header[responseHeader][0]]
-	o.mu.Unlock()
-	if w != nil {
-		w.promise()
-	}
+	defer o.mu.Unlock()
+	return o.responses[r.Header[responseHeader][0]]
 }

@@ -179,6 +179,74 @@ func TestStreamIsResumed(t *testing.T) {
 	}
 }
 
+// A client that has the answer to a call is given no stream to ask for again, whatever the answer is; a call that runs
+// has one.
+func TestStreamThatIsCompleteIsNotResumed(t *testing.T) {
+	p, step := steps(1)
+	w := (&setup{plugins: map[string]*fake{"p": p}}).listen(t)
+	w.handshake()
+	ask := func(id string) int {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
+		r.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {w.session},
+			"Mcp-Protocol-Version": {w.version}, "Last-Event-Id": {id}}
+		out, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = out.Body.Close()
+		return out.StatusCode
+	}
+	for name, message := range map[string]string{"a result": stepsCall,
+		"an error": strings.Replace(stepsCall, "p__t", "p__none", 1)} {
+		call := w.openStream(http.MethodPost, message)
+		if name == "a result" {
+			step <- struct{}{}
+			e, _ := call.next()
+			if got := ask(e.id); got != http.StatusOK {
+				t.Errorf("%s, after the progress: %d", name, got)
+			}
+			call = w.resume(e.id)
+		}
+		e, _ := call.next()
+		for _, c := range []struct {
+			id   string
+			want int
+		}{{e.id, http.StatusNoContent}, {strings.TrimRight(e.id, "0123456789") + "0", http.StatusOK}} {
+			if got := ask(c.id); got != c.want {
+				t.Errorf("%s, after %s: %d, want %d", name, c.id, got, c.want)
+			}
+		}
+	}
+}
+
+// A canceled call has no answer, unless its client would then take the end of the stream for a lost connection.
+func TestCanceledCallOverHTTP(t *testing.T) {
+	for name, c := range map[string]struct {
+		version, token string
+		want           bool
+	}{"without events": {"2025-06-18", "null", false}, "after an event": {"2025-06-18", "1", true},
+		"with events that only have an ID": {"2025-11-25", "null", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, step := steps(2)
+			w := (&setup{plugins: map[string]*fake{"p": p}}).listen(t)
+			w.handshake()
+			w.version = c.version
+			call := w.openStream(http.MethodPost, strings.Replace(stepsCall, `:1}`, ":"+c.token+"}", 1))
+			step <- struct{}{}
+			if c.token != "null" {
+				_, _ = call.next()
+			}
+			if got := w.status(fmt.Sprintf(cancelWithID, "7")); got != http.StatusAccepted {
+				t.Fatal(got)
+			}
+			if got := call.rest(); (len(got) > 0) != c.want {
+				t.Errorf("after it was canceled: %q, want an answer: %v", got, c.want)
+			}
+		})
+	}
+}
+
 // A stream of a session is read by that session alone.
 func TestStreamOfAnotherIsNotResumed(t *testing.T) {
 	p, step := steps(1)
