@@ -111,13 +111,18 @@ func (t *Transport) broken(err error) error {
 
 // statusError words an answer that is an HTTP error.
 func (t *Transport) statusError(a *response, text []byte) error {
+	why := t.quoted(a, text)
 	e := &sdk.Error{Name: "HTTPStatus", Details: sdk.Details(map[string]int{"status": a.StatusCode}),
 		Message: fmt.Sprintf("the MCP server at %s answered with HTTP status %d %s%s", t.shown(), a.StatusCode,
-			http.StatusText(a.StatusCode), t.quoted(a, text))}
+			http.StatusText(a.StatusCode), why)}
 	switch a.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized:
 		e.Name = "CredentialsRefused"
 		e.Suggestion = "The operator checks the headers of the server in the plugin's configuration."
+	case http.StatusForbidden:
+		if why == "" {
+			e.Suggestion = "The operator checks the url in the plugin's configuration, and what the credentials there permit."
+		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		e.Suggestion = "Check that the url is that of an MCP endpoint; many end in /mcp or /sse."
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

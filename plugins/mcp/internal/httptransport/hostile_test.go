@@ -171,6 +171,9 @@ func TestHostileAnswersCostTheirCallAlone(t *testing.T) {
 		{"credentials that are refused", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
 			http.Error(w, "bad key "+r.Header.Get("X-Api-Key")+" in "+r.URL.RawQuery, http.StatusUnauthorized)
 		}, "CredentialsRefused", false, "bad key [redacted] in key=[redacted]"},
+		{"a request that is refused", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
+			http.Error(w, "no guests", http.StatusForbidden)
+		}, "HTTPStatus", false, "status 403 Forbidden: no guests"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
