@@ -129,7 +129,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseToken(w)
 		return
 	}
-	if nesting.Gave(r.Header.Get(nesting.Header)) {
+	if nesting.IsOwn(r.Header.Get(nesting.Header)) {
 		refuse(w, http.StatusForbidden, "this is the toolhost that runs the plugin which asks: its list of tools would have "+
 			"itself in it, without end. Fix: take the plugin out, or give it the url of another server")
 		return

@@ -65,10 +65,12 @@ func TestNestedCallsOfClientsThatAnswerLater(t *testing.T) {
 	}
 }
 
-// A plugin that this process has started does not get this server's list, which would have its own tools in it.
+// A plugin of this process does not get this server's list, which would have its own tools in it.
 func TestServerOfItsOwnPlugin(t *testing.T) {
 	w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("t")}}}}).listen(t)
-	variable := nesting.Below(nil, t.TempDir()+"/config.hcl", `plugin "own"`, true)[0]
+	config, plugin := t.TempDir()+"/config.hcl", `plugin "own"`
+	nesting.Own(config, plugin)
+	variable := nesting.Below(nil, config, plugin, true)[0]
 	_, words, _ := strings.Cut(variable, "=")
 	for words, want := range map[string]int{
 		strings.ReplaceAll(words, "?", ""):           http.StatusForbidden, // a server that the plugin has started

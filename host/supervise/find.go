@@ -294,6 +294,7 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	}
 	l := &launchContext{options: Options{Workdir: d.Dir, ReadOnly: d.ReadOnly, Shared: d.Shared}, runDir: run,
 		tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()}, capabilities: capabilities}
+	nesting.Own(d.Config, d.title())
 	env := nesting.Below(append(inheritedEnvironment(spec), TempEnvironment(temp)...), d.Config, d.title(), false)
 	p := sandbox.Program{Path: path, Env: env, Temp: temp}
 	return l.prepareSandbox(spec, p, nil)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/internal/nesting"
 )
 
 func TestFind(t *testing.T) {
@@ -259,5 +261,20 @@ func TestLimitOfSupervisedPlugins(t *testing.T) {
 	if _, err := s.Add(Spec{Name: "more", Command: []string{"x"}}); err == nil ||
 		!strings.Contains(err.Error(), `plugin "more" is not added: the limit is 256`) {
 		t.Errorf("one more gives %v", err)
+	}
+}
+
+// A plugin whose tools are those of the cache is one of this host, too, though it is not started.
+func TestPluginIsOwnBeforeItsStart(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.hcl")
+	s := must(New(Options{RunDir: shortDir(t), Config: config}))
+	defer s.Close()
+	words := strings.TrimPrefix(nesting.Below(nil, config, `plugin "own"`, false)[0], nesting.Var+"=")
+	if nesting.IsOwn(words) {
+		t.Error("it is known before it was added")
+	}
+	add(t, s, Spec{Name: "own", Command: []string{"x"}})
+	if !nesting.IsOwn(words) {
+		t.Error("it is not known")
 	}
 }

@@ -174,6 +174,7 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	p := newProcess(spec.complete(s.options.Workdir), s.log.With("plugin", spec.Name), s.start, s.reporter())
 	p.workdir, p.recall, p.cache = s.options.Workdir, s.recall, s.cache
 	s.processes = append(s.processes, p)
+	nesting.Own(s.options.Config, spec.title()) // also if its tools are those of the cache
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
@@ -15,6 +16,23 @@ import (
 func Is(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// IsOwn reports whether a host, without a port, is an address of this machine, or a name that lookup finds at one.
+func IsOwn(ctx context.Context, host string, lookup func(ctx context.Context, network, host string) ([]netip.Addr,
+	error)) bool {
+	if Is(host) {
+		return true
+	}
+	all, _ := lookup(ctx, "ip", host) // of an address the address; a host that is not found is not reached either
+	own, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(all, func(a netip.Addr) bool {
+		a = a.Unmap().WithZone("")
+		return a.IsLoopback() || a.IsUnspecified() || slices.ContainsFunc(own, func(o net.Addr) bool {
+			prefix, err := netip.ParsePrefix(o.String())
+			return err == nil && prefix.Addr() == a
+		})
+	})
 }
 
 // IsPublic reports whether an address is one of the Internet.

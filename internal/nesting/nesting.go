@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/procstat"
 )
 
-// Var is the variable. It has a word for each host above: the hash of what that host started. After "?" it may be a
-// call that runs the next host: that ends with the call, and may have the same configuration.
+// Var is the variable. It has a word for each host above: the hash of what that host started, and of where it runs.
+// After "?" it may be a call that runs the next host: that ends with the call, and may have the same configuration.
 const Var = "TOOLHOST_NESTING"
 
 // maxHosts is the most hosts above one. It ends what the words do not, such as a tool that calls itself.
@@ -26,38 +26,49 @@ const maxHosts = 8
 // server may be that of one of them.
 const Header = "Toolhost-Nesting"
 
-// given are the words of what this process has started.
-var given sync.Map
+// owned are the words of what this process may start.
+var owned sync.Map
 
-// Gave reports whether a request with a Header comes from something that this process has started, other than for a
-// call.
-func Gave(header string) bool {
+// Own notes that this process may start something of the configuration at a path, such as plugin "x".
+func Own(config, what string) { owned.Store(word(config, what), true) }
+
+// IsOwn reports whether a request with a Header comes from something that this process may start, other than for a
+// call. Another process of the same configuration may have started it, whose list is the same.
+func IsOwn(header string) bool {
 	return slices.ContainsFunc(strings.Fields(header), func(word string) bool {
-		_, own := given.Load(word)
+		_, own := owned.Load(word)
 		return own
 	})
 }
 
-func word(config, what string) string {
-	sum := sha256.Sum256([]byte(config + "\x00" + what))
+func word(config, what string) string { return hash(config, what) + here() }
+
+func hash(of ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
+
+// here ends the words of hosts that reach each other at loopback addresses. Another machine, which a tunnel may lead
+// to, or container has other words, though its configuration may have the same path. What is not known does not count.
+var here = sync.OnceValue(func() string {
+	name, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	network, _ := os.Readlink("/proc/self/ns/net")
+	return hash(name, string(boot), network)
+})
 
 // Below returns env, the environment of what a host starts, with the variable: for something of the configuration at a
 // path, such as plugin "x". With calls it runs programs for calls, too.
 func Below(env []string, config, what string, calls bool) []string {
-	words, own := os.Getenv(Var), word(config, what)
+	words := os.Getenv(Var)
 	switch {
 	case config == "" && words == "":
 		return env
 	case config == "":
 	case calls:
-		words += " ?" + own
+		words += " ?" + word(config, what)
 	default:
-		words += " " + own
-	}
-	if config != "" {
-		given.Store(own, true)
+		words += " " + word(config, what)
 	}
 	return append(env, Var+"="+strings.TrimSpace(words))
 }
@@ -81,7 +92,8 @@ func Words() string {
 func Check(config, what string) error {
 	words := strings.Fields(os.Getenv(Var))
 	fix := "run another program there, or give that toolhost another configuration, with --config"
-	if slices.Contains(words, word(config, what)) {
+	own := hash(config, what)
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, own) }) {
 		return errors.New("it runs this toolhost, which would start it again, without end. Fix: " + fix)
 	}
 	if max(len(words), launchers()/2) >= maxHosts {

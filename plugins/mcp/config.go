@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/loopback"
-	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/oauth"
 	"github.com/toolhost/toolhost/sdk"
@@ -152,9 +150,6 @@ func (s *settings) readURL(c *config) error {
 				"digits and -, or its value has a line break", name)
 		}
 		s.headers.Set(name, value)
-	}
-	if words := nesting.Words(); words != "" && loopback.Is(u.Hostname()) { // other servers are not told
-		s.headers.Set(nesting.Header, words)
 	}
 	if s.headers.Get("Authorization") != "" && c.OAuth == nil {
 		return nil // the operator has a token

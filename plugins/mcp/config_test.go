@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,16 +18,32 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Only servers of this machine learn of the hosts above.
+// Only servers of this machine learn of the hosts above, by whatever address it is named.
 func TestHostsAboveAreNamedToThisMachine(t *testing.T) {
 	t.Setenv(nesting.Var, "01 ?02")
-	for address, want := range map[string]string{"http://127.0.0.1:1/mcp": "01 02", "https://localhost/mcp": "01 02",
-		"http://[::1]:1/mcp": "01 02", "https://example.com/mcp": "", "https://localhost.example.com/mcp": ""} {
+	before := net.DefaultResolver
+	defer func() { net.DefaultResolver = before }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no network")
+	}}
+	addresses := map[string]string{"http://127.0.0.1:1/mcp": "01 02", "https://localhost/mcp": "01 02",
+		"http://[::1]:1/mcp": "01 02", "http://0.0.0.0:1/mcp": "01 02", "http://203.0.113.7/mcp": "",
+		"https://example.com/mcp": "", "https://localhost.example.com/mcp": ""}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range own {
+		ip := netip.MustParsePrefix(a.String()).Addr()
+		addresses["http://"+netip.AddrPortFrom(ip, 80).String()+"/mcp"] = "01 02"
+	}
+	for address, want := range addresses {
 		s := &settings{}
 		if err := s.readURL(&config{URL: address, Headers: map[string]string{"Authorization": "Bearer x"}}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.headers.Get(nesting.Header); got != want {
+		got := s.header(t.Context())
+		if got.Get(nesting.Header) != want || got.Get("Authorization") != "Bearer x" {
 			t.Errorf("%s is told %q, want %q", address, got, want)
 		}
 	}

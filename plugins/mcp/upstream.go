@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/programpath"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -377,7 +380,7 @@ func (u *upstream) current(original string) *definition {
 func (s *settings) opener(workdir string) client.OpenFunc {
 	return func(ctx context.Context) (client.Transport, error) {
 		if s.url != nil {
-			o := httptransport.Options{URL: s.url.String(), Header: s.headers, LegacySSE: s.transport == "sse",
+			o := httptransport.Options{URL: s.url.String(), Header: s.header(ctx), LegacySSE: s.transport == "sse",
 				StreamableOnly: s.transport == "http", ProxyFromEnvironment: true}
 			if s.tokens != nil {
 				o.Authorizer = s.tokens
@@ -386,6 +389,19 @@ func (s *settings) opener(workdir string) client.OpenFunc {
 		}
 		return s.openCommand(ctx, workdir)
 	}
+}
+
+// header returns the headers of requests. A server of this machine is told of the hosts above; others are not.
+func (s *settings) header(ctx context.Context) http.Header {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // a proxy may find what this machine cannot
+	defer cancel()
+	words := nesting.Words()
+	if words == "" || !loopback.IsOwn(ctx, s.url.Hostname(), net.DefaultResolver.LookupNetIP) {
+		return s.headers
+	}
+	out := s.headers.Clone()
+	out.Set(nesting.Header, words)
+	return out
 }
 
 // openCommand starts the server's program. It gets the environment of the plugin, which the host has bounded, and the
