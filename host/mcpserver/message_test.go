@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,27 +81,36 @@ func TestOddMessagesOverStreams(t *testing.T) {
 func TestLongMessages(t *testing.T) {
 	w := (&setup{}).stdio(t)
 	w.handshake("2025-11-25", "{}")
-	long := strings.Repeat("x", maxLine)
+	w.write(`{"method":"tools/call","params":"` + strings.Repeat("x", maxLine) + `","jsonrpc":"2.0","id":"a,b"}`)
+	if got := w.read(); got != `{"jsonrpc":"2.0","id":"a,b","error":{"code":-32600,"message":"the message is longer than 16 MiB"}}` {
+		t.Error(got)
+	}
+	w.request("ping", "")
+	const limit = 256 << 10 // several reads, as the real one is
+	long := strings.Repeat("x", limit)
 	args := `"params":{"name":"p__t","id":6,"arguments":{"id":7,"text":"` + long + `"}}`
-	for message, id := range map[string]string{
+	for message, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call",` + args + `}`:                       "1",
 		`{"method":"tools/call",` + args + `,"jsonrpc":"2.0","id":"a,b"}`:                   `"a,b"`,
 		`{ "id" : -3 , ` + args + ` , "method" : "tools/call" } `:                           "-3",
 		`{` + args + `,"id":9007199254740993,"method":"x","jsonrpc":"2.0"}`:                 "9007199254740993",
 		`{"params":"` + long[40:] + `","method":"x","id":5` + strings.Repeat(" ", 20) + `}`: "5", // the last read has its end
-		`{"method":"x",` + args + `}`:                                                       "null",
-		`{"method":"x","params":{"text":"` + long + `,\"id\":5"}}`:                          "null",
-		`{"method":"x","params":{"text":"` + long + `","id":5}}`:                            "null",
-		`{"jsonrpc":"2.0","id":5,"result":{"text":"` + long + `"}}`:                         "null",
-		`[{"jsonrpc":"2.0","id":5,"method":"x","params":["` + long + `"]}]`:                 "null",
-		long: "null",
+		`{"method":"x",` + args + `}`:                                                       "",
+		`{"method":"x","params":{"text":"` + long + `,\"id\":5"}}`:                          "",
+		`{"method":"x","params":{"text":"` + long + `","id":5}}`:                            "",
+		`{"jsonrpc":"2.0","id":5,"result":{"text":"` + long + `"}}`:                         "",
+		`[{"jsonrpc":"2.0","id":5,"method":"x","params":["` + long + `"]}]`:                 "",
+		long: "",
 	} {
-		w.write(message)
-		if got := w.read(); !strings.Contains(got, `"id":`+id+`,"error":{"code":-32600,"message":"the message is longer`) {
-			t.Errorf("%.100s…: %s", message, got)
+		begin, end, err := readLine(bufio.NewReaderSize(strings.NewReader(message+"\n"), 64<<10), limit)
+		if got := string(idOfCut(begin, end)); end == nil || err != nil || got != want {
+			t.Errorf("%.100s…: %q, %v, want %q", message, got, err, want)
 		}
 	}
-	w.request("ping", "")
+	fits := long[:limit-1] + "\n"
+	if line, end, err := readLine(bufio.NewReader(strings.NewReader(fits)), limit); string(line) != fits || end != nil {
+		t.Errorf("a line of the limit: %d bytes, %d of its end, %v", len(line), len(end), err)
+	}
 }
 
 func TestOddMessagesOverHTTP(t *testing.T) {

@@ -110,7 +110,7 @@ func (*stdioConnection) SessionID() string { return "" }
 func (c *stdioConnection) read(in io.Reader) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for first := true; ; first = false {
-		line, end, err := readLine(lines)
+		line, end, err := readLine(lines, maxLine)
 		if first {
 			line = withoutMark(line)
 		}
@@ -128,15 +128,15 @@ func (c *stdioConnection) read(in io.Reader) {
 	}
 }
 
-// readLine reads a line. Of one that is longer than maxLine it returns the beginning and, with its last keptOfLong
+// readLine reads a line. Of one that is longer than the limit it returns the beginning and, with its last keptOfLong
 // bytes, the end; of another one end is nil.
-func readLine(in *bufio.Reader) (line, end []byte, err error) {
+func readLine(in *bufio.Reader, limit int) (line, end []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
 		switch {
 		case end != nil:
 			end = append(end[max(0, len(end)-keptOfLong):], piece...)
-		case len(line)+len(piece) > maxLine:
+		case len(line)+len(piece) > limit:
 			line, end = bytes.Clone(line[:keptOfLong]), slices.Concat(line[len(line)-keptOfLong:], piece)
 		default:
 			line = append(line, piece...)
