@@ -292,8 +292,10 @@ func accepted(p sdk.Content) sdk.Content {
 	fits, limit, why := true, mostShown, "is not what MCP says of its kind"
 	switch {
 	case p.Raw != nil:
-		var known bool
-		if fits, known = isPart(p.Raw); !known {
+		part, known := asPart(p.Raw)
+		if fits = part != nil; fits {
+			p.Raw = part
+		} else if !known {
 			limit, why = len(p.Raw), "is of a kind that MCP does not have"
 		}
 	case p.Type == "image" || p.Type == "audio":
@@ -325,37 +327,57 @@ func accepted(p sdk.Content) sdk.Content {
 	return sdk.TextContent("[This part of the result " + why + ": " + shown + "]")
 }
 
-// isPart reports whether clients take a part, which is in none of the usual forms, and whether MCP has its kind.
-func isPart(raw json.RawMessage) (fits, known bool) {
+// asPart returns a part, which is in none of the usual forms, as clients take it; nil if they do not. Known is whether
+// MCP has its kind.
+func asPart(raw json.RawMessage) (out json.RawMessage, known bool) {
 	var in struct {
 		Type                            string
 		Text, Data, MIMEType, URI, Name *string
 		Resource                        struct{ URI, Text, Blob *string }
 	}
 	err := json.Unmarshal(raw, &in)
-	switch in.Type {
+	var fits bool
+	switch out = raw; in.Type {
 	case "text":
 		fits = in.Text != nil
 	case "image", "audio":
-		fits = isBase64(in.Data) && in.MIMEType != nil
+		out, fits = withBase64(raw, "data", in.Data)
+		fits = fits && in.MIMEType != nil
 	case "resource":
 		r := in.Resource
-		fits = r.URI != nil && (r.Text != nil || isBase64(r.Blob))
+		if fits = r.Text != nil; !fits {
+			var resource json.RawMessage
+			resource, fits = withBase64(rawjson.ObjectOf(raw).Get("resource"), "blob", r.Blob)
+			out = withValue(raw, "resource", resource)
+		}
+		fits = fits && r.URI != nil
 	case "resource_link":
 		fits = in.URI != nil && in.Name != nil
 	default:
-		return false, in.Type == ""
+		return nil, in.Type == ""
 	}
-	return fits && err == nil, true
+	if !fits || err != nil {
+		return nil, true
+	}
+	return out, true
 }
 
-// isBase64 takes what browsers take: also with blanks, and without the padding.
-func isBase64(text *string) bool {
+// withBase64 returns an object whose member is base64 as all clients read it: of what browsers take, also with blanks
+// and without the padding, and of the alphabet for addresses.
+func withBase64(object json.RawMessage, member string, text *string) (out json.RawMessage, ok bool) {
 	if text == nil {
-		return false
+		return nil, false
 	}
-	_, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(*text), ""), "="))
-	return err == nil
+	bare := strings.TrimRight(strings.Join(strings.Fields(*text), ""), "=")
+	bare = strings.NewReplacer("-", "+", "_", "/").Replace(bare)
+	if _, err := base64.RawStdEncoding.DecodeString(bare); err != nil {
+		return nil, false
+	}
+	bare += "=="[:(4-len(bare)%4)%4]
+	if bare == *text {
+		return object, true
+	}
+	return withValue(object, member, sdk.Encode(bare)), true
 }
 
 // areAnnotations reports whether the annotations of a part are those of MCP.
