@@ -56,8 +56,9 @@ const (
 	// The fences are those of https://spec.commonmark.org/0.31.2/#fenced-code-blocks with backticks. A block inside
 	// another fence, for example a longer one, is quoted text and no call; so is a block indented by four spaces. The
 	// tags <tool_call>, at the beginning of a line, and </tool_call> are read like fences: many models were trained so,
-	// also with <function=NAME> and <parameter=KEY> inside. What models of Mistral, Llama, DeepSeek and Kimi write, such
-	// as [TOOL_CALLS], is read where a line begins with it and nothing but calls follows up to the end of the text. A
+	// also with <function=NAME> and <parameter=KEY>, or a name and <arg_key> and <arg_value>, inside. What models of
+	// Mistral, Llama, DeepSeek, Kimi and gpt-oss write, such as [TOOL_CALLS], is read where a line begins with it and
+	// nothing but calls follows up to the end of the text. A call in Python is not read: it may be an example. A
 	// JSON object alone is no call: it may be the answer.
 	//
 	// Blocks with the info string "tool" are read too: a line TOOL_NAME: holds the name, and the lines between BEGIN_ARG:

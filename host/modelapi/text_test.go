@@ -244,7 +244,7 @@ func TestTextStreamErrors(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"no name": {fenced("tool_call", `{"arguments":{}}`),
 			`NameMissing: the call has no tool's name: its block must hold one JSON object with "name"`},
-		"another format in a tag": {"<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n",
+		"another format in a tag": {"<tool_call>p__a\n<key>x</key>\n<value>1</value>\n</tool_call>\n",
 			"NameMissing: the call has no tool's name: its block must hold one JSON object"},
 		"cut before the name": {"```tool_call\n{\"na", "TruncatedCall"},
 		"cut off":             {strings.TrimSuffix(plainCall, "```\n"), "TruncatedCall"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,7 +49,9 @@ func isAboutTags(rest string) bool {
 	call, after, _ := strings.Cut(rest, closeTag)
 	call, after = strings.TrimSpace(call), strings.TrimSpace(after)
 	if call == "" || strings.IndexByte("{[<", call[0]) < 0 {
-		return call != "" && !plainName().MatchString(call) || after != ""
+		name, _, hasArguments := strings.Cut(call, "<arg_key>")
+		return call != "" && !plainName().MatchString(strings.TrimSpace(name)) ||
+			after != "" && (!hasArguments || after[0] != '<' && opened([]byte(call)) == 0)
 	}
 	return after != "" && after[0] != '<' && json.Valid([]byte(call))
 }
@@ -177,7 +180,7 @@ func (r *textReader) endLine() []*textBlock {
 	}
 	f := fenceOf(r.line)
 	if r.open.size == 0 && !r.plain && nativeStart().Match(r.line) {
-		r.held = bytes.Clone(r.line)
+		r.held, f = bytes.Clone(r.line), fence{}
 	}
 	r.line = r.line[:0]
 	switch {
@@ -238,8 +241,10 @@ func (b *textBlock) form() string {
 }
 
 func (b *textBlock) call() (name string, args json.RawMessage) {
-	if name, args, rest, ok := readXMLCall(b.body); ok && len(bytes.TrimSpace(rest)) == 0 {
-		b.name, b.arguments, b.listed = name, args, true
+	for _, text := range [][]byte{b.body, slices.Concat([]byte(openTag), b.body, []byte(closeTag))} {
+		if name, args, rest, ok := readXMLCall(text); ok && len(bytes.TrimSpace(rest)) == 0 {
+			b.name, b.arguments, b.listed = name, args, true
+		}
 	}
 	if b.listed {
 		return b.name, append(b.arguments[:len(b.arguments):len(b.arguments)], '}')

@@ -3,6 +3,7 @@ package modelapi
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,19 +18,35 @@ import (
 // its end has any: models stop after their calls, while a text about such calls goes on.
 var (
 	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁calls?▁begin｜>|` +
-		`<\|tool_calls_section_begin\|>)`)
-	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek and Kimi. A call without a name has
-	// it in the JSON.
+		`<\|tool_calls_section_begin\|>|<tool_call>[\w-]{1,64}<arg_key>|(?:<\|start\|>assistant)?` +
+		`(?: ?to=functions\.[\w-]+)?<\|channel\|>commentary)`)
+	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek, Kimi and gpt-oss. A call without a
+	// name has it in the JSON.
 	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?\[ARGS\])?|<\|python_tag\|>|` +
 		`<function=([\w-]{1,64})>|(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([\w-]{1,64})\n` +
 		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*functions\.` +
-		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>)`)
+		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?(?:<\|channel\|>commentary ` +
+		`to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary) ?(?:<\|constrain\|>)?(?:json)?` +
+		`<\|message\|>)`)
 	nativeEnd = lazy.Regexp("^(?:\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
-		`<｜end▁of▁sentence｜>|</s>|<\|(?:tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
-	// xmlHead and xmlArgument begin a call as Qwen3-Coder writes it, each argument as text.
-	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`)
+		`<｜end▁of▁sentence｜>|</s>|<\|(?:call|tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
+	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`) // as Qwen3-Coder writes a call
 	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
+	glmHead     = lazy.Regexp(`^\s*<tool_call>\s*([\w-]{1,64})\s*`) // as GLM does
+	glmArgument = lazy.Regexp(`^<arg_key>([^<\n]+)</arg_key>\s*<arg_value>`)
 )
+
+// An xmlForm is a way to write a call with each argument as text.
+type xmlForm struct {
+	head, argument                      func() *regexp.Regexp
+	beginArgument, endArgument, endCall string
+	lines                               bool // a value has lines of its own
+}
+
+var xmlForms = []xmlForm{
+	{xmlHead, xmlArgument, "<parameter=", "</parameter>", "</function>", true},
+	{glmHead, glmArgument, "<arg_", "</arg_value>", closeTag, false},
+}
 
 // nativeCalls reads a text that is nothing but calls; otherwise it returns nil.
 func nativeCalls(text []byte) (blocks []*textBlock) {
@@ -89,28 +106,38 @@ func opened(text []byte) int {
 // readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace. It refuses a call with the
 // tags of an argument in a value: where that ends is not known.
 func readXMLCall(text []byte) (name string, args json.RawMessage, rest []byte, ok bool) {
-	head := xmlHead().FindSubmatch(text)
-	if head == nil {
-		return "", nil, nil, false
+	for _, f := range xmlForms {
+		if head := f.head().FindSubmatch(text); head != nil {
+			args, rest, ok = f.read(text[len(head[0]):])
+			return string(head[1]), args, rest, ok
+		}
 	}
-	args, rest = json.RawMessage("{"), text[len(head[0]):]
+	return "", nil, nil, false
+}
+
+// read reads the arguments of a call, and its end.
+func (f *xmlForm) read(rest []byte) (args json.RawMessage, after []byte, ok bool) {
+	args = json.RawMessage("{")
 	for {
-		if after, ends := bytes.CutPrefix(rest, []byte("</function>")); ends {
-			return string(head[1]), args, after, true
+		if after, ends := bytes.CutPrefix(rest, []byte(f.endCall)); ends {
+			return args, after, true
 		}
-		p := xmlArgument().FindSubmatch(rest)
+		p := f.argument().FindSubmatch(rest)
 		if p == nil {
-			return "", nil, nil, false
+			return nil, nil, false
 		}
-		value, after, ends := bytes.Cut(rest[len(p[0]):], []byte("</parameter>"))
-		if !ends || bytes.Contains(value, []byte("<parameter=")) {
-			return "", nil, nil, false
+		value, after, ends := bytes.Cut(rest[len(p[0]):], []byte(f.endArgument))
+		if !ends || bytes.Contains(value, []byte(f.beginArgument)) {
+			return nil, nil, false
+		}
+		if f.lines {
+			value = bytes.TrimSuffix(value, []byte("\n"))
 		}
 		if len(args) > 1 {
 			args = append(args, ',')
 		}
 		args = append(appendString(args, bytes.TrimSpace(p[1])), ':')
-		args = appendString(args, bytes.TrimSuffix(value, []byte("\n")))
+		args = appendString(args, value)
 		rest = bytes.TrimLeft(after, arguments.Whitespace)
 	}
 }

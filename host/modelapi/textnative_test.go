@@ -1,6 +1,7 @@
 package modelapi_test
 
 import (
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,16 @@ var nativeTexts = map[string][]string{
 	`<|tool_calls_section_begin|><|tool_call_begin|>functions.p__a:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>` +
 		`<|tool_call_begin|>functions.p__a:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`: {
 		`{"x": 1}`, `{}`},
+	"<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>1\n</arg_value>\n<arg_key>y</arg_key>\n<arg_value>[\"<p>\"]</arg_value>\n</tool_call>": {
+		`{"x":"1\n","y":"[\"<p>\"]"}`},
+	"<tool_call>p__a\n</tool_call>": {`{}`},
+	`<tool_call>p__a<arg_key>x</arg_key><arg_value></tool_call> "</arg_value></tool_call>`: {`{"x":"</tool_call> \""}`},
+	`<tool_call>p__a<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>` +
+		`<tool_call>p__a<arg_key>x</arg_key><arg_value></arg_value></tool_call>`: {`{"x":"1"}`, `{"x":""}`},
+	`<|channel|>commentary to=functions.p__a <|constrain|>json<|message|>{"x": 1}<|call|>`:     {`{"x": 1}`},
+	`<|start|>assistant<|channel|>commentary to=functions.p__a<|message|>{"x": "<|message|>"}`: {`{"x": "<|message|>"}`},
+	`<|start|>assistant to=functions.p__a<|channel|>commentary json<|message|>{}<|call|>`:      {`{}`},
+	` to=functions.p__a<|channel|>commentary <|constrain|>json<|message|>{"x": 1}<|call|>`:     {`{"x": 1}`},
 }
 
 // The calls that end a text in a model's own form are read, at once and in pieces.
@@ -60,12 +71,30 @@ func TestNativeValuesWithTags(t *testing.T) {
 		call := "<function=p__a>\n<parameter=x>\n" + value + "\n</parameter>\n</function>"
 		for _, text := range []string{call, call + "\nThat is all.", call + "\n" + call + "\nb", strings.TrimSuffix(call, "</function>"),
 			"<tool_call>\n" + call + "\n</tool_call>", "<tool_call>" + call + "</tool_call>\n",
-			"<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>" + value + "</arg_value>\n</tool_call>"} {
+			glmCall(strings.NewReplacer("<parameter=z>\n", "<arg_key>z</arg_key>\n<arg_value>", "<parameter=z>", "<arg_value>",
+				"parameter>", "arg_value>").Replace(value))} {
 			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
 			good, _, _ := streamText(t, strings.SplitAfter(text, "")...)
 			if err == nil && len(calls) > 0 || len(good) > 0 {
 				t.Errorf("%v, %v of\n%s", calls, good, text)
 			}
+		}
+	}
+}
+
+func glmCall(value string) string {
+	return "<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>" + value + "</arg_value>\n</tool_call>"
+}
+
+// A value in one form may have tags of another.
+func TestNativeValuesWithOtherTags(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"a</parameter>b", "<parameter=z>\n1\n</parameter>", plainCall, tagged(`{}`) + "\n" + plainCall,
+		"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>"} {
+		calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(glmCall(value)+"\nThat is all."))
+		var got map[string]string
+		if err != nil || len(calls) != 1 || json.Unmarshal(calls[0].Arguments, &got) != nil || got["x"] != value {
+			t.Errorf("%v, %v of\n%s", calls, err, value)
 		}
 	}
 }
@@ -79,7 +108,8 @@ func TestTextsAboutCalls(t *testing.T) {
 		"<tool_call> and </tool_call> are what Qwen was trained on.", "```tool_call``` is the word.", "- one\n- two",
 		"| form | model |\n|---|---|\n| `[TOOL_CALLS]` | Mistral |", "```go\nfunc main() {}\n```", "> quoted",
 		"[TOOL_CALLS]name[ARGS]{...}, for short.", "<｜tool▁calls▁begin｜> is DeepSeek's.", "{\"name\": \"p__a\", \"arguments\": {}}",
-		"<|tool_calls_section_begin|> begins a section.", "Use `tool_call` as the info string."}
+		"<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call> is how GLM writes it.", "<|channel|>commentary is for calls.",
+		"<|channel|>commentary to=functions.NAME<|message|>{...}<|call|>", "<|tool_calls_section_begin|> begins a section.", "Use `tool_call` as the info string."}
 	quotes := map[string]func(string) string{
 		"a fence":          func(s string) string { return "````text\n" + s + "\n````" },
 		"tildes":           func(s string) string { return "~~~~\n" + s + "\n~~~~" },
