@@ -281,8 +281,8 @@ func (w *streamWriter) promise() {
 }
 
 // cancel lets a canceled request have no answer, as the protocol wants it, where its client knows no ID of the stream.
-// With one, clients take a stream without an answer for a connection that was lost, and ask for the rest: the
-// TypeScript SDK each second without end, and the Go SDK then gives up the session.
+// With one, clients take the end of a stream without an answer for a connection that was lost, and ask for the rest;
+// that of the Rust SDK without end, whatever it is answered.
 func (w *streamWriter) cancel() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
