@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -197,5 +198,31 @@ func TestDiscovery(t *testing.T) {
 	}
 	if _, err := config.Parse("config.hcl", []byte(block)); err != nil {
 		t.Error(err)
+	}
+}
+
+// Clients count times in different units.
+func TestUnitsOfTimes(t *testing.T) {
+	for settings, want := range map[string]Server{
+		`{"mcp":{"a":{"type":"local","command":["x"],"timeout":120}}}`:     {ConnectTimeout: 120 * time.Millisecond}, // opencode
+		`{"mcp":{"a":{"type":"remote","url":"http://x","timeout":15000}}}`: {ConnectTimeout: 15 * time.Second},
+		`{"mcp":{"a":{"type":"stdio","command":"x","timeout":120}}}`:       {ConnectTimeout: 2 * time.Minute}, // Crush
+		`{"mcp":{"a":{"type":"http","url":"http://x","timeout":15}}}`:      {ConnectTimeout: 15 * time.Second},
+		`{"mcpServers":{"a":{"command":"x","timeout":60}}}`:                {Timeout: time.Minute},      // Cline
+		`{"mcpServers":{"a":{"command":"x","timeout":600000}}}`:            {Timeout: 10 * time.Minute}, // Gemini CLI
+		`{"extensions":{"a":{"type":"stdio","cmd":"x","timeout":300}}}`:    {Timeout: 5 * time.Minute},  // goose
+		`{"mcp_servers":{"a":{"command":"x","startup_timeout_sec":2.5}}}`:  {ConnectTimeout: 2500 * time.Millisecond},
+		`{"mcpServers":{"a":{"command":"x","connectionTimeout":2500}}}`:    {ConnectTimeout: 2500 * time.Millisecond},
+		`{"mcpServers":{"a":{"command":"x","timeout":99999999999999999}}}`: {Timeout: time.Hour},
+	} {
+		root, err := document.Parse(document.JSON, []byte(settings))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := Servers(root, "")
+		if err != nil || len(got) != 1 || got[0].Problem != "" || got[0].Timeout != want.Timeout ||
+			got[0].ConnectTimeout != want.ConnectTimeout {
+			t.Errorf("%s: %+v, %v", settings, got, err)
+		}
 	}
 }

@@ -417,7 +417,7 @@ func (r *reading) times() {
 		if t.unit == 0 {
 			t.unit = r.timeUnit(count)
 		}
-		if r.format == "mcp" && t.name == "timeout" { // opencode: until the list of tools is there
+		if r.format == "mcp" && t.name == "timeout" { // opencode and Crush: until the list of tools is there
 			t.to = connect
 		}
 		if *t.to = maxTimeout; count*t.unit.Seconds() < maxTimeout.Seconds() {
@@ -428,9 +428,12 @@ func (r *reading) times() {
 	}
 }
 
-// timeUnit is the one of timeout: seconds with goose and Cline, whose longest is an hour, else milliseconds.
+// timeUnit is the one of timeout: seconds with goose, Crush and Cline, whose longest is an hour, else milliseconds, as
+// with opencode, whose servers are local or remote.
 func (r *reading) timeUnit(count float64) time.Duration {
-	if r.format == "extensions" || r.format == "mcpServers" && count <= maxTimeout.Seconds() {
+	kind := r.text("type")
+	if r.format == "extensions" || r.format == "mcp" && kind != "local" && kind != "remote" ||
+		r.format == "mcpServers" && count <= maxTimeout.Seconds() {
 		return time.Second
 	}
 	return time.Millisecond
