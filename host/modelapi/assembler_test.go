@@ -337,6 +337,31 @@ func TestChunksAreBounded(t *testing.T) {
 	errored(t, states, "StreamBroken")
 }
 
+// Equal calls without an id and an index are as many as one chunk has; what a later chunk repeats is none.
+func TestEqualCallsOfOneChunk(t *testing.T) {
+	t.Parallel()
+	const one, other = `{"id":"","function":{"name":"a__b","arguments":"{\"x\":1}"}}`, `{"function":{"name":"a__c","arguments":"{\"x\":1}"}}`
+	for _, c := range []struct {
+		chunks [][]string
+		want   string
+	}{{[][]string{{one, one}}, "bb"}, {[][]string{{one, one, one}}, "bbb"}, {[][]string{{one, other, one}}, "bcb"},
+		{[][]string{{one}, {one}}, "b"}, {[][]string{{one, one}, {one, one}}, "bb"},
+		{[][]string{{one, one}, {one, one, one}}, "bbb"}} {
+		a := assembler(t, modelapi.FormatOpenAI)
+		for _, calls := range c.chunks {
+			add(t, a, []byte(`{"choices":[{"delta":{"tool_calls":[`+strings.Join(calls, ",")+`]}}]}`))
+		}
+		a.End()
+		got := ""
+		for _, call := range a.Calls() {
+			got += strings.TrimPrefix(call.Tool, "a__")
+		}
+		if got != c.want || len(a.Refused()) > 0 {
+			t.Errorf("%s: %q, want %q, and refused %+v", c.chunks, got, c.want, a.Refused())
+		}
+	}
+}
+
 // A returned state does not change later.
 func TestStatesDoNotChange(t *testing.T) {
 	t.Parallel()

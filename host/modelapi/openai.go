@@ -150,8 +150,12 @@ func (a *Assembler) addOpenAI(chunk []byte) error {
 				a.addChatDelta(chatDelta{Index: new(int64(-1)), Function: *m.FunctionCall})
 			}
 		}
-		for _, d := range choice.Delta.ToolCalls {
-			a.addChatDelta(d)
+		for i, d := range choice.Delta.ToolCalls {
+			if i < maxStreamCalls && a.isAnother(d, choice.Delta.ToolCalls[:i]) {
+				a.begin().addRaw("", d.Function.Name, d.Function.Arguments)
+			} else {
+				a.addChatDelta(d)
+			}
 		}
 		for _, d := range choice.Message.ToolCalls {
 			if d.Index == nil && d.ID == "" { // a whole call, which continues no other
@@ -207,6 +211,30 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 	if repeated {
 		c.fail("StreamAmbiguous", "has the arguments of another one, which the stream may only repeat")
 	}
+}
+
+// isAnother reports whether a delta without an index and an id is a whole call that is like one before it in its chunk:
+// no chunk has a call twice, while a later one may repeat it.
+func (a *Assembler) isAnother(d chatDelta, before []chatDelta) bool {
+	if d.Index != nil || d.ID != "" || d.Function.Name == "" {
+		return false
+	}
+	same, known := 0, 0
+	for _, o := range before {
+		if o.Index == nil && o.ID == "" && o.Function.Name == d.Function.Name &&
+			bytes.Equal(o.Function.Arguments, d.Function.Arguments) {
+			same++
+		}
+	}
+	if same == 0 {
+		return false
+	}
+	for _, c := range a.calls {
+		if c.tool() == d.Function.Name && c.isWhole(d) {
+			known++
+		}
+	}
+	return known == same
 }
 
 // isWhole reports whether a delta has all that is known of this call.
