@@ -116,8 +116,8 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isForHere(r) { // the SDK refuses it too, but only when the request has had effects
-		refuse(w, http.StatusForbidden, fmt.Sprintf("this server is not %.200q: use its loopback address, or localhost",
-			r.Host))
+		refuse(w, http.StatusForbidden, fmt.Sprintf("this server is not %.200q: reach it at localhost or a loopback "+
+			"address; a proxy before it sends one of these as Host", r.Host))
 		return
 	}
 	if !sameOrigin(r) { // the protection leaves out requests that only read
