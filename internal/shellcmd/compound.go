@@ -541,6 +541,8 @@ func (w *walker) doubtNames(at int, pattern string) {
 	}
 }
 
+const findAdds = "find puts names into it that are only known when it runs"
+
 // findExec lists the commands that find runs.
 func (w *walker) findExec(at, depth int) {
 	c := w.all.commands[at]
@@ -569,13 +571,12 @@ func (w *walker) findExec(at, depth int) {
 			w.doubt(at, "it runs a command for each file that it finds")
 		}
 		if from := len(w.all.commands); end > i+1 {
-			doubt := "find puts names into it that are only known when it runs"
 			if whole {
 				w.inner(at, "find "+a.Text, words, "", depth)
-				w.all.commands[from].Fed, w.all.commands[from].again = doubt, len(kept) == i && findsMade(kept)
+				w.all.commands[from].Fed, w.all.commands[from].again = findAdds, len(kept) == i && findsMade(kept)
 				w.doubtNames(from, secret())
 			} else {
-				w.inner(at, "find "+a.Text, c.Args[i+1:end], doubt, depth)
+				w.inner(at, "find "+a.Text, c.Args[i+1:end], findAdds, depth)
 			}
 		}
 		i = end
@@ -624,13 +625,15 @@ func (w *walker) sets(assigns []*syntax.Assign) {
 			is = w.word(a.Value)
 		}
 		if a.Value != nil && !w.all.functions && tempFile().MatchString(w.slice(a.Value)) {
-			is = Word{kind: folder, file: "/tmp/(mktemp)"}
+			is = Word{kind: folder, file: newFile}
 		} else if is.kind != known || is.odd != "" || a.Value != nil && hasBraces(a.Value) {
 			is = late
 		}
 		w.bind(a.Name.Value, is)
 	}
 }
+
+const newFile = "/tmp/(mktemp)"
 
 // tempFile is a substitution that prints the name of a new file, or folder, for temporary files.
 var tempFile = lazy.Regexp(`^"?\$\(mktemp( (-[dq]+|--directory|-t|--tmpdir|--suffix=[.\w]+|(/tmp/|"?\$\{TMPDIR:-/tmp\}/)?` +

@@ -82,7 +82,10 @@ type wholeText struct {
 
 // unset reports a variable that the text does not name but to take its value, and that is not there before it.
 func (f *floor) unset(name string) bool {
-	if inherited().MatchString(name) || slices.Contains(f.at.Env, name) {
+	if inherited().MatchString(name) || slices.ContainsFunc(f.at.Env, func(given string) bool {
+		is, _, _ := strings.Cut(given, "=")
+		return is == name
+	}) {
 		return false
 	}
 	w := f.outer
@@ -205,8 +208,8 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 // word may be anywhere among the operands; an option behind a ! must not be there.
 var deviceUses = sync.OnceValue(func() map[string][]use {
 	return reasons{
-		{"all", `tee|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format, mke2fs,
-			sg_sanitize|sg_write_same|ddrescue|newfs|mkdosfs, badblocks -w, ntfsclone -O|--overwrite, bcachefs format,
+		{"all", `tee|socat|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format,
+			mke2fs, sg_sanitize|sg_write_same|ddrescue|newfs|mkdosfs, badblocks -w, ntfsclone -O|--overwrite, bcachefs format,
 			parted mklabel|mktable|rm|mkpart, wipefs -a|-o|-f|--all|--offset|--force, mdadm --zero-superblock|-C|--create,
 			sgdisk -Z|-o|-d|--zap-all|--zap|--clear|--delete, cryptsetup luksformat|erase|lukserase|reencrypt,
 			hdparm --security-erase|--trim-sector-ranges|--write-sector, zpool create|labelclear,

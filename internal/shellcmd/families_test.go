@@ -190,6 +190,25 @@ func TestRiskOfEverydayChores(t *testing.T) {
 	for _, text := range each(`from datetime import datetime, from time import time, from pprint import pprint, from glob import glob`) {
 		rated(t, "medium", `python3 -c "`+text+`; print(1)"`)
 	}
+	rated(t, "medium", each(`kill 12|-9\ 12|-TERM\ 12\ 13|$(cat\ a/b.pid)|$(lsof\ -ti\ :80)|"$(cat\ b.pid)", p=$(lsof\ -t\ -i:80); kill -9 $p,
+		mvn -s ~/.m2/settings.xml verify, env -i PATH="$PATH" ls, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT|EXIT\ INT, trap 'rm\ -f\ /tmp/x' EXIT,
+		git -c core.pager=cat|core.editor=true log, man -P cat|less ls, t="$(mktemp\ -d)" && trap 'rm\ -rf\ "$t"/a' EXIT; cd "$t"`)...)
+	rated(t, "medium", "lsof -ti :80 | xargs kill -9")
+	rated(t, "high", "lsof -i :80 | xargs kill -9", "lsof -ti :80 | xargs kill -9 1", "lsof -ti :80 | cat - a | xargs kill")
+	rated(t, "high", each(`t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT; t=a|read\ t|t+=/..|unset\ t|printf\ -v\ t\ a, trap 'rm\ -rf\ "$t"' EXIT; t=$(mktemp\ -d),
+		t=a; trap 'rm\ -rf\ "$t"' EXIT, trap 'rm\ -rf\ dist'|'rm\ -rf\ x' EXIT, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"/..'|'t=a;\ rm\ -rf\ "$t"' EXIT,
+		if x; then t=$(mktemp); fi; trap 'rm\ "$t"' EXIT, env PATH=/tmp/a:$PATH ls, find . -execdir ssh h ls {} \;, git -c core.pager=./a log,
+		man -P ./a ls`)...)
+	rated(t, "high", `ls | parallel perl -ne print`, `find . -execdir scp h:a {} \;`)
+	for _, text := range each(`import\ numpy\ as\ np;\ a\ =\ np.arange(10);\ print(a.mean()\ +\ a.std()), import\ numpy\ as\ np;\ print(np.linalg.inv(np.eye(2))),
+		import\ pandas\ as\ pd;\ print(pd.read_csv("a.csv").groupby("a")["b"].sum().head())`) {
+		rated(t, "medium", `python3 -c '`+text+`'`)
+	}
+	for _, text := range each(`import\ numpy\ as\ np;\ np.load("a"), import\ numpy\ as\ np;\ np.arange(3).dump("a"), import\ numpy\ as\ np;\ np.save("a"),
+		import\ pandas\ as\ pd;\ pd.read_csv("http://x/"), import\ pandas\ as\ pd;\ pd.read_pickle("a"), import\ pandas\ as\ pd;\ pd.DataFrame().to_csv("a"),
+		import\ numpy\ as\ np;\ np.os.remove("a"), import\ numpy.os\ as\ np;\ np.remove("a"), import\ numpy\ as\ pd;\ pd.save("a")`) {
+		rated(t, "high", `python3 -c '`+text+`'`)
+	}
 	rated(t, "medium", `export NVM_DIR="$HOME/.nvm"; [ -s "$NVM_DIR/nvm.sh" ] && \. "$NVM_DIR/nvm.sh"; nvm use 20`,
 		`node --input-type=module -e "import fs from 'node:fs'; console.log(fs.readdirSync('.').length)"`,
 		`node --input-type=module -e "import * as fs from 'fs'; import path from 'path'; console.log(path.join('a','b'))"`)

@@ -95,7 +95,7 @@ func (f *floor) written(c *Command) string {
 	if ran != "" {
 		return f.nested(ran)
 	}
-	if text := c.prints(); text != "" {
+	if text := c.writtenText(f.commands); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {
 			if x.Static {
 				f.files[c.found(x.Text)] = text
@@ -112,7 +112,7 @@ var suspects = []string{
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
 	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/", "base64", "xxd", "rev ", "n-za-m",
-	"flashrom", "dmsetup",
+	"flashrom", "dmsetup", "delete-dir",
 	`\x6`, `\x7`, `\14`, `\15`, `\16`, `\17`,
 }
 
@@ -268,6 +268,7 @@ func (f *floor) command(i int) string {
 func (f *floor) fed(i int, name string) string {
 	c := &f.commands[i]
 	_, interprets := interpreterOf(name)
+	interprets = interprets || escaping.Has(name)
 	if !interprets && !shells.Has(name) && name != "eval" && name != "make" {
 		return ""
 	}
@@ -278,18 +279,13 @@ func (f *floor) fed(i int, name string) string {
 		inner++
 	}
 	from := f.commands[i+1 : inner]
-	if slices.Contains(c.Doubts, readsCode) {
+	if slices.Contains(c.Doubts, readsCode) || escaping.Has(name) {
 		from = slices.Concat(f.commands[c.input.from:c.input.to], from)
 	}
 	if *f.left -= len(from) >> 4; *f.left < 0 {
 		return ""
 	}
-	text := ""
-	for n := range from {
-		if !from[n].maybe {
-			text = decoded(&from[n], text+cmp.Or(from[n].prints(), from[n].document()))
-		}
-	}
+	text := streamed(from)
 	switch {
 	case text == "":
 		return ""
@@ -299,6 +295,24 @@ func (f *floor) fed(i int, name string) string {
 		text = c.recipe(map[string]string{c.found("-"): text})
 	}
 	return f.nested(text)
+}
+
+// streamed is the text that some commands pass on, perhaps decoded.
+func streamed(list []Command) (text string) {
+	for n := range list {
+		if !list[n].maybe {
+			text = decoded(&list[n], text+cmp.Or(list[n].prints(), list[n].document()))
+		}
+	}
+	return text
+}
+
+// writtenText is the text that a command is sure to write, also one that it reads from a few others.
+func (c *Command) writtenText(all []Command) string {
+	if in := c.input; in.to-in.from < 8 && slices.Contains([]string{"tee", "cat", "sponge", "base64"}, c.Name) {
+		return cmp.Or(c.prints(), decoded(c, streamed(all[in.from:in.to])))
+	}
+	return c.prints()
 }
 
 // decoded is what a command prints that reads a text.
@@ -374,7 +388,12 @@ const closes lazy.Words = `000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=`
 // aliases examines the aliases that git is given for this call.
 func (f *floor) aliases(args []string) string {
 	for i, a := range args {
-		if _, text, ok := strings.Cut(a, "=!"); ok && i > 0 && args[i-1] == "-c" && strings.HasPrefix(a, "alias.") {
+		_, text, ok := strings.Cut(a, "=!")
+		if ok = ok && i > 0 && args[i-1] == "-c" && strings.HasPrefix(a, "alias."); !ok && i > 0 {
+			text, ok = strings.CutPrefix(a, "!") // of git config
+			ok = ok && strings.HasPrefix(args[i-1], "alias.")
+		}
+		if ok {
 			if why := f.nested(text); why != "" {
 				return why
 			}
@@ -480,6 +499,11 @@ const sysrq = "/proc/sysrq-trigger" // by writing to it the kernel is told to st
 // runsOne are calls in other languages that run the text in them.
 var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)'|qq?\s*[{(|/]([^})|]*))`)
 
+// escaping are programs in whose language shellEscape is a command for a shell.
+const escaping lazy.Words = "ed red ex vi vim nvim view sqlite3 duckdb psql mysql mariadb gdb lldb ftp sftp"
+
+var shellEscape = lazy.Regexp(`(?m)^\s*:?[\d,$.%]*\s*(?:[rwe]\s*)?(?:\\?!|(?:\.?shell|\.?system)\s)\s*(.+)$`)
+
 // forks start processes without end, in other languages.
 var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
 	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
@@ -489,14 +513,19 @@ var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all)
 
 // wipesPath finds the paths that such calls are given.
 var wipesPath = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all|removeSync|delete-directory|\brm|unlink)` +
-	`[\s(]+(?:(?:pathlib\.)?Path\(\s*)?["']([/~][^"']*)["']`)
+	`[\s(]+(?:glob[\s(]*)?(?:(?:pathlib\.)?Path\(\s*)?["']([/~][^"']*)["']`)
 
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
-	if _, ok := interpreterOf(name); !ok && textWords()[name] == "" && name != "emacs" {
+	if _, ok := interpreterOf(name); !ok && textWords()[name] == "" && name != "emacs" && !escaping.Has(name) {
 		return ""
 	}
 	for _, a := range args {
+		for _, found := range shellEscape().FindAllStringSubmatch(a, 10) {
+			if why := f.nested(found[1]); why != "" && escaping.Has(name) {
+				return why
+			}
+		}
 		switch {
 		case forks().MatchString(a):
 			return "it starts processes without end"
@@ -547,10 +576,11 @@ func (f *floor) texts(words []Word) (out []string) {
 }
 
 var (
-	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
-	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
-	listing   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
-	fallbacks = lazy.Regexp(`^:?[-=](.*)$`)
+	variable   = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
+	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|which|command -v|type -[pP]|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
+	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
+	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
 )
 
 // printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
@@ -576,13 +606,18 @@ func (f *floor) text(w Word) string {
 	case w.named && f.line != "":
 		return strings.ReplaceAll(w.Text, "*", f.line)
 	}
-	text := withoutQuotes.Replace(w.Text)
+	text := workFolder().ReplaceAllString(withoutQuotes.Replace(w.Text), ".")
 	for range 4 {
 		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
 			m := variable().FindStringSubmatch(found)
 			name := m[1] + m[3]
 			switch value, known := f.values[name]; {
 			case known:
+				if at := strings.IndexByte(found, '['); at > 0 && found[at+1]-'0' < 10 { // of an array
+					fields := strings.Fields(value)
+					value = strings.Join(fields[min(int(found[at+1]-'0'), len(fields)):], " ")
+					value, _, _ = strings.Cut(value, " ")
+				}
 				return printedBy(trimmed(withoutQuotes.Replace(value), m[2]))
 			case homeVariable(name):
 				return "~"

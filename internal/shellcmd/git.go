@@ -211,6 +211,9 @@ var plainSetting = lazy.Regexp(`(?i)^(user\.(name|email)|(color|advice|branch|pu
 	`core\.(ignorecase|quotepath|longpaths|symlinks|precomposeunicode|compression)|merge\.(ff|conflictstyle|renames)|` +
 	`diff\.(algorithm|renames|colormoved|context|mnemonicprefix|noprefix))$`)
 
+// programSetting is one whose value is a command.
+var programSetting = lazy.Regexp(`(?i)^(core\.(pager|editor|sshcommand)|pager\.\w+|sequence\.editor|diff\.external)$`)
+
 // setsProgram reports a git config that sets a setting which may name a program, or a file with more settings.
 func setsProgram(args []Word) bool {
 	at := slices.IndexFunc(args, func(a Word) bool { return settingName().MatchString(a.Text) })

@@ -93,6 +93,8 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 		return ""
 	case "find":
 		words = found(args)
+	case "fd", "fdfind":
+		words = foundByFd(args)
 	case "xargs":
 		words = f.reads(c)
 		_, place = xargsReads(c.Args)
@@ -198,6 +200,41 @@ func found(args []string) (words []string) {
 	return words
 }
 
+// foundByFd is what an fd prints that selects all, as patterns.
+func foundByFd(args []string) (words []string) {
+	own := make([]Word, 0, len(args))
+	for _, a := range args {
+		if a != "--exec" && a != "--exec-batch" && !hasLetter(static(a), "xX") {
+			own = append(own, static(a))
+			continue
+		}
+		break
+	}
+	operands, options := splitOptions(own, "-e --extension -S --size --changed-within --changed-before -t --type -d "+
+		"--max-depth -E --exclude --search-path --base-directory -C -j --threads -c --color")
+	if len(operands) > 0 {
+		if strings.Trim(operands[0].Text, ".*^$") != "" {
+			return nil
+		}
+		operands = operands[1:]
+	}
+	for _, g := range options {
+		switch g.name {
+		case "-C", "--base-directory", "--search-path":
+			operands = append(operands, g.value)
+		case "-e", "--extension", "-S", "--size", "--changed-within", "--changed-before":
+			return nil
+		}
+	}
+	for _, folder := range operands {
+		words = append(words, strings.TrimSuffix(folder.Text, "/")+wholeTree)
+	}
+	if len(words) == 0 {
+		return []string{"." + wholeTree}
+	}
+	return words
+}
+
 // listed are the names that ls prints, as patterns; where they may be meant to be in its folder, also with that.
 func listed(args []string, inFolder bool) (words []string) {
 	folders := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
@@ -221,7 +258,7 @@ func listed(args []string, inFolder bool) (words []string) {
 var (
 	// sedReplaces and awkPrints are programs that print each line that they read, changed or not.
 	sedReplaces = lazy.Regexp(`^s(.)[^;]*$`)
-	awkPrints   = lazy.Regexp(`^\{\s*print[^/]*\}$`)
+	awkPrints   = lazy.Regexp(`^\{\s*print([^/"]|"[^"]*")*\}$`)
 )
 
 // passesAll reports a part of a pipe that prints each line that it reads, in some form.

@@ -291,7 +291,11 @@ func (w *walker) makefile(at int) {
 	for _, a := range operands {
 		name, value, sets := strings.Cut(a.Text, "=")
 		if sets && a.Static {
-			w.guessValue(at, name, value)
+			w.variable(at, name, static(value))
+			unclear := w.guessAs(at, name, func() { w.guessText(at, value) })
+			if unclear && strings.ContainsAny(value, " \t\n$`;|&<>(") { // or it only names a program
+				w.severe(at, "what is in "+name+" cannot be determined")
+			}
 		}
 		reads = reads || sets && name == "SHELL"
 	}
@@ -320,6 +324,9 @@ func (w *walker) programOptions(at int) {
 		for o := range options.All() {
 			value, has := optionValue(a.Text, o)
 			if !has || c.compresses() {
+				continue
+			}
+			if c.Name == "man" && i+1 < len(args) && (viewers.Has(value) || value == "" && viewers.Has(args[i+1].Text)) {
 				continue
 			}
 			// it runs here, whatever git does with other words

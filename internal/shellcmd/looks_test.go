@@ -93,7 +93,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			psql -c "copy\ a\ to\ program\ 'x'"|'select\ pg_read_file(a)'|'select\ 1\ \\g\ x', psql -o a -c 'select\ 1', psql -v a=b -c 'select\ 1',
 			sqlite3 a '.shell\ ls'|'.read\ a'|"select\ load_extension('x')"|"select\ writefile('a')"|'delete\ from\ a',
 			sqlite3 a 'select\ 1' '.system\ ls', sqlite3 -list a, psql -q|-qtA|-l\ -f\ b a, mysql -s a, sqlite3 -cmd '.shell\ ls' a 'select\ 1', sqlite3 a, mysql -e 'drop\ database\ a'|'system\ ls'|'\!\ ls',
-			mysql --pager=a -e 'select\ 1', kill 1|12|-9\ 1|%1\ 1|$x, rsync -a a b:c, rsync -a a rsync://b, rsync -a a $x, rsync -a a ../b,
+			mysql --pager=a -e 'select\ 1', kill 1|001|-9\ 1|%1\ 1|12\ -1|--\ -12|$x|$(cat\ x)|$(pgrep\ a), rsync -a a b:c, rsync -a a rsync://b, rsync -a a $x, rsync -a a ../b,
 			rsync -a --delete|--del|--delete-after|--remove-source-files a b, rsync -e x a b, init|telinit 0|6, format c:,
 			apt|apt-get|aptitude remove|purge|autoremove a, dnf|yum|dnf5 remove|erase|autoremove a, pacman -R|-Rns|--remove a,
 			apk del a, zypper remove|rm a, brew uninstall|remove|rm|autoremove a, dpkg -r|-P|--purge|--remove a, rpm -e|--erase|-ev a,

@@ -64,7 +64,7 @@ type Command struct {
 	skip   int      // of git: how many words before the sub-command are options that do not matter any more
 	kept   []Word   // of find: the arguments without the commands in them; nil for all
 	maybe  bool     // it is a guess at what another command runs
-	again  bool     // it is given names of files that are made again
+	again  bool     // it is given names of files that are made again, or processes of its own
 	reads  bool     // of a guess: it runs what it reads
 	looks  bool     // of ssh: what it runs only reads
 	script bool     // of a guess: its name is that of a script, or of a sub-command

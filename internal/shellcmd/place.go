@@ -16,7 +16,7 @@ type Context struct {
 	// Dir is the folder it starts in, and Root the workspace it must stay in. Both are absolute; either may be "", and
 	// then is the same as the other. With both unknown only relative paths that do not lead up count as inside.
 	Dir, Root string
-	// Env holds the names of variables that are set for it.
+	// Env holds the variables that are set for it: their names, or NAME=VALUE.
 	Env []string
 	// Given are the variables that every command gets from the operator. Only Catastrophe uses them.
 	Given map[string]string
@@ -192,7 +192,7 @@ const (
 	naming             = listers + ` dir stat file du wc df test [ [[ cd pushd mkdir touch basename dirname which type
 		md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern
 		argocd flux docker podman nerdctl docker-compose ansible ansible-playbook terraform tofu aws gcloud az export declare
-		typeset local readonly lsblk blkid smartctl udevadm lsof fuser`
+		typeset local readonly lsblk blkid smartctl udevadm lsof fuser mvn mvnw`
 	// packing are those that show, copy or pack files although how they are used is not known. Of a guess other names may
 	// be any words.
 	packing lazy.Words = `less more most bat batcat openssl gpg ag ack tee cp mv ln dd install rsync tar bsdtar zip 7z gzip

@@ -62,6 +62,11 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		`dataclasses|typing|decimal|fractions|bisect|heapq)`
 	const imported = `(?:Path|Counter|defaultdict|OrderedDict|namedtuple|timezone|timedelta|date|datetime|time|Decimal|` +
 		`reduce|chain|pprint|glob|literal_eval|dedent|dumps?|loads?)`
+	const arrays = `arange|linspace|array|asarray|zeros|ones|full|eye|diag|mean|median|std|var|dot|sum|prod|cumsum|` +
+		`min|max|argm(?:ax|in)|argsort|sort|abs|sqrt|exp|log(?:2|10)?|sin|cos|tan|pi|e|inf|nan|isnan|isclose|allclose|` +
+		`unique|where|concatenate|[vh]?stack|percentile|quantile|histogram|clip|round|diff|outer|cross|matmul|trace|inv|` +
+		`det|eig|eigvals|norm|solve|svd|seed|randn?|randint|normal|uniform|default_rng|choice|u?int(?:8|16|32|64)|` +
+		`float(?:32|64)|poly(?:fit|val)|corrcoef|cov|count_nonzero|nonzero|any|all|__version__`
 	const plainEnv = "\x01(?:HOME|PATH|PWD|USER|LANG|SHELL|PORT|CI|DEBUG|PYTHONPATH|VIRTUAL_ENV)\x01"
 	const fs = "(?:\\brequire\\(\\s*\x01(?:node.)?fs\x01\\s*\\)|\\bfs)"
 	all := lazy.Regexp
@@ -86,6 +91,10 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`(?:\bpathlib\s*\.\s*|\b)Path\(\s*(?:`+text+`)?\s*\)`, "\x01\x01",
 			`\bfrom\s+`+modules+`\s+import\s+`+imported+`(\s*,\s*`+imported+`)*\s*([;\n]|$)`, ";",
 			`\bimport\s+`+modules+`(\s*,\s*`+modules+`|\s*,\s*os)*\s*([;\n]|$)`, ";",
+			`\bimport\s+(?:numpy|pandas)\b[\s\S]*\.(?:dump|load)s?\b`, "#", // which pickle
+			`\bimport\s+(?:numpy\s+as\s+np|pandas\s+as\s+pd)\s*([;\n]|$)`, ";",
+			`\b(?:np\.(?:(?:linalg|random)\.)?(?:`+arrays+`)|pd\.(?:DataFrame|Series|concat|to_datetime|isna))\b`, "len",
+			`\bpd\.read_(?:csv|json|table|parquet|excel)\(\s*`+file, "len(1", // no address
 			`\.__name__\b`, ".name",
 			`\bimport\s+os(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
@@ -120,6 +129,10 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			read_text read_bytes write_text write_bytes exists is_file is_dir name stem suffix rglob glob iterdir stat st_size
 			update add insert setdefault remove union intersection difference rfind rindex partition rpartition splitlines
 			unpack pack calcsize unified_diff M MULTILINE S DOTALL I IGNORECASE X VERBOSE casefold swapcase expandtabs
+			mean std var dot T shape reshape ravel flatten astype tolist item cumsum prod argmax argmin argsort dtype ndim sum
+			min max round any all abs head tail describe columns dtypes groupby value_counts isna isnull dropna fillna
+			sort_values sort_index reset_index nunique unique drop_duplicates duplicated nlargest nsmallest loc iloc corr
+			to_string to_dict quantile
 			removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
 		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help execfile
 			file reload apply os yaml`,
@@ -481,7 +494,7 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 	}
 	given := func(a Word) bool { return len(c.Via) > 0 && strings.Contains(a.Text, "{}") && len(a.Text) > 2 }
 	if d == nil || len(c.Assigns) > 0 || // PYTHONPATH is where its modules are
-		slices.Contains(c.Doubts, wrappers()["xargs"].added) || slices.ContainsFunc(c.Args, given) {
+		c.gainsWords() || slices.ContainsFunc(c.Args, given) {
 		return nil, false
 	}
 	changes := false // the files behind it

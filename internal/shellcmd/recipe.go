@@ -25,6 +25,9 @@ func (c *Command) recipe(content map[string]string) string {
 	if files == "" || len(content) == 0 {
 		return ""
 	}
+	shows := strings.HasSuffix(c.Name, "make") && slices.ContainsFunc(c.Args, func(a Word) bool {
+		return optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
+	})
 	operands, options := splitOptions(c.Args, "-f --file --makefile --justfile -C --directory --prefix")
 	for _, g := range options {
 		if strings.HasSuffix(g.name, "-C") || g.name == "--directory" || g.name == "--prefix" {
@@ -39,7 +42,7 @@ func (c *Command) recipe(content map[string]string) string {
 	}
 	for file := range files.All() {
 		switch text := content[c.found(joined(folder, file))]; {
-		case text == "":
+		case text == "", shows && !runsAnyway().MatchString(text):
 		case file == "package.json":
 			return scriptsOf(text, names)
 		case file == "build.ninja":
@@ -77,6 +80,9 @@ func scriptsOf(text string, names []string) string {
 	}
 	return strings.Join(scripts, "\n")
 }
+
+// runsAnyway is what make runs although it is told to only show recipes.
+var runsAnyway = lazy.Regexp(`(?m)^[ \t]+[@-]*\+|MAKE|\$\(shell|!=|include`)
 
 var (
 	jsonPair  = lazy.Regexp(`"([\w:.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"`)

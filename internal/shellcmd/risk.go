@@ -32,8 +32,13 @@ func Assess(text string, c Context) (Risk, []Command) {
 	if s.bomb != "" {
 		high = []string{s.bomb}
 	}
-	for _, name := range c.Env {
-		if searched().MatchString(name) {
+	for _, given := range c.Env {
+		name, value, known := strings.Cut(given, "=")
+		w := walker{all: &sharedState{commands: make([]Command, 1)}}
+		if !known {
+			value = "$(?)"
+		}
+		if w.variable(0, name, Word{Text: value, Static: known}); searched().MatchString(name) || w.all.commands[0].severe {
 			high = append(high, "it is given "+name+", which changes what programs run")
 		}
 	}
@@ -412,7 +417,7 @@ func (c *Command) harmfulName() string {
 	case why == "", c.looks && !c.readsInput() && !c.gainsWords(), c.fetchesFiles(),
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
 		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(),
-		c.Name == "kill" && c.endsOwnJob() && !c.gainsWords():
+		c.Name == "kill" && (c.again || c.endsOwnJob() && !c.gainsWords()):
 		return ""
 	}
 	return why
@@ -421,6 +426,14 @@ func (c *Command) harmfulName() string {
 // resolve puts what is known of the variables in words that are only known when they run: $! for kill, and a path that
 // begins with one.
 func (w *walker) resolve() {
+	w.feedFunctions()
+	for i := range w.all.commands {
+		c := &w.all.commands[i]
+		if from := c.input; c.Name == "kill" && from.to == from.from+1 && len(c.Via) > 0 && c.Via[len(c.Via)-1] == "xargs" &&
+			!slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text[:min(1, len(a.Text))] != "-" }) {
+			c.again = ownProcess().MatchString("$(" + w.all.commands[from.from].Text + ")")
+		}
+	}
 	if len(w.all.values) == 0 {
 		return
 	}
@@ -431,9 +444,28 @@ func (w *walker) resolve() {
 		}
 		for n, a := range c.Args {
 			w.resolveWord(&c.Args[n])
-			if c.Name == "kill" && !a.Static && w.all.values[strings.Trim(a.Text, `"${}`)] == "$!" {
+			value := strings.Trim(w.all.values[strings.Trim(a.Text, `"${}`)], `"`)
+			if c.Name == "kill" && !a.Static && (value == "$!" || ownProcess().MatchString(value)) {
 				c.Args = slices.Clone(c.Args)
-				c.Args[n].Text = "$!"
+				c.Args[n].Text = value
+			}
+		}
+	}
+}
+
+// feedFunctions records for the commands in functions what the first call with an input gives them.
+func (w *walker) feedFunctions() {
+	calls := map[string]span{}
+	for i := len(w.all.commands) - 1; i >= 0 && w.all.functions; i-- {
+		c := &w.all.commands[i]
+		if slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op[0] == '<' }) {
+			calls[c.Name] = span{i, i + 1}
+		} else if c.input != (span{}) {
+			calls[c.Name] = c.input
+		}
+		for _, via := range c.Via {
+			if name, ok := strings.CutPrefix(via, inFunction); ok && c.input == (span{}) {
+				c.input = calls[name]
 			}
 		}
 	}
@@ -459,10 +491,11 @@ func (w *walker) resolveWord(x *Word) {
 
 var variableFirst = lazy.Regexp(`^"?\$\{?(\w+)\}?"?(.*?)"?$`)
 
-// gainsWords reports a command that xargs or parallel adds words to.
+// gainsWords reports a command that xargs, parallel or find adds words to.
 func (c *Command) gainsWords() bool {
-	return c.Fed != "" || slices.Contains(c.Doubts, wrappers()["xargs"].added) ||
-		slices.Contains(c.Doubts, wrappers()["parallel"].added)
+	return c.Fed != "" || slices.ContainsFunc(c.Doubts, func(why string) bool {
+		return why == wrappers()["xargs"].added || why == wrappers()["parallel"].added || why == findAdds
+	})
 }
 
 // fetchesFiles reports scp or rsync that copies from other machines, and certainly to none: no keys, and nothing that
@@ -497,7 +530,10 @@ func (c *Command) fetchesFiles() bool {
 // plainRemote is a path that means no more than names of files to a shell on another machine.
 var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
-// endsOwnJob reports kill with jobs of the same shell.
+// ownProcess is a substitution that prints what a file keeps of a process, or which one listens on a port.
+var ownProcess = lazy.Regexp(`^"?\$\((cat [\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:\d+|-i ?(tcp)?:\d+ -t)( -sTCP:LISTEN)?)\)"?$`)
+
+// endsOwnJob reports kill with jobs of the same shell, or with processes by their numbers: the first is not among them.
 func (c *Command) endsOwnJob() bool {
 	if len(c.Args) == 2 && c.Args[0].Text == "-0" && !strings.HasPrefix(c.Args[1].Text, "-") {
 		return true // it only tells whether there is one
@@ -506,9 +542,10 @@ func (c *Command) endsOwnJob() bool {
 	for _, a := range c.Args {
 		switch {
 		case a.Text == "0" && len(c.Args) == 1, // the group of its own
-			a.Text == "$!" || a.Text == `"$!"` || a.Static && jobName().MatchString(a.Text) && a.Text[0] == '%':
+			a.Text == "$!" || a.Text == `"$!"` || ownProcess().MatchString(a.Text),
+			a.Static && jobName().MatchString(a.Text) && (a.Text[0] == '%' || strings.TrimLeft(a.Text, "0") > "1"):
 			jobs++
-		case !a.Static || a.Text == "" || a.Text[0] != '-':
+		case !a.Static || a.Text == "" || a.Text[0] != '-' || jobs > 0:
 			return false
 		}
 	}
@@ -538,7 +575,8 @@ var (
 func (c *Command) sentFiles() (files []string) {
 	_, options := splitOptions(c.Args, "-T --upload-file --post-file --body-file")
 	for _, a := range c.Args {
-		if _, file, attached := strings.Cut(a.Text, "@"); attached && !strings.Contains(a.Text, "://") {
+		_, file, attached := strings.Cut(strings.Replace(a.Text, "=<", "@", 1), "@")
+		if attached && !strings.Contains(a.Text, "://") {
 			options = append(options, given{value: static(file)})
 		}
 	}

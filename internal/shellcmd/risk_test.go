@@ -161,10 +161,67 @@ func TestRiskOfWritingWhatIsRun(t *testing.T) {
 	}
 }
 
+// A variable by which programs run, load or fetch something may name a usual program, or options that do no more,
+// however it is set. With all other values what runs is not seen. In a line two blanks are between values.
+func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
+	t.Parallel()
+	const programs = `PAGER|GIT_PAGER|EDITOR|VISUAL|BROWSER|GIT_SSH_COMMAND|GIT_ASKPASS|RSYNC_RSH|RUSTC_WRAPPER|SHELL|CC|` +
+		`LESSOPEN|FZF_DEFAULT_COMMAND|KUBE_EDITOR|VIMINIT`
+	for level, lines := range map[string]string{
+		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"
+			PAGER|EDITOR|CC  sh  python3  rm  "bash -c x"  ${A:-./x}  $(which ./x)
+			GIT_SSH_COMMAND  "ssh -F x"  "ssh -o ProxyCommand=x"  "ssh h ls"
+			NODE_OPTIONS  --require=./x  "-r ./x"  --import=x  --env-file=x  --inspect=0.0.0.0:1  $(x)
+			JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|MAVEN_OPTS  -javaagent:x.jar  @x  -XX:OnError=x  -Da.b=/x
+			MAKEFLAGS  --eval=x  -fx
+			GOFLAGS  -toolexec=x  -exec=x  -overlay=x  -modfile=x
+			RUSTFLAGS  "-C linker=x"  -Clink-arg=x
+			LESS  +x  --lesskey-src=x
+			RUBYOPT|PERL5OPT  -rx  -I.  --require=x  -Mx
+			CFLAGS  -fplugin=x  "-B x"  "$(x)"
+			PYTEST_ADDOPTS  "-p x"  -cx
+			GOPROXY|PIP_INDEX_URL|npm_config_registry  http://x  https://pypi.org.x/
+			GIT_CONFIG_GLOBAL|KUBECONFIG|MAKEFILES|RIPGREP_CONFIG_PATH|ZDOTDIR|OPENSSL_CONF  /tmp/x`,
+		"medium": `PAGER|MANPAGER|GIT_PAGER  cat  less  "less -R"  /usr/bin/less  delta  "head -50"  ""
+			EDITOR|VISUAL|GIT_EDITOR  true  :  vim  "code --wait"  "$EDITOR"  "${EDITOR:-vi}"
+			GIT_SEQUENCE_EDITOR  "sed -i s/pick/edit/"
+			BROWSER  none  firefox
+			CC|CXX  clang  gcc-12  "ccache gcc"  "clang -m32"  /usr/bin/cc  "zig cc"  $(which gcc)
+			GIT_SSH_COMMAND  ssh  "ssh -i ~/.ssh/a"  "ssh -o StrictHostKeyChecking=no"
+			RUSTC_WRAPPER  sccache
+			SHELL  /bin/bash  zsh
+			FZF_DEFAULT_COMMAND  "fd --type f"
+			NODE_OPTIONS  --max-old-space-size=4096  "--experimental-vm-modules --no-warnings"  "$NODE_OPTIONS --trace-warnings"
+			JAVA_TOOL_OPTIONS|MAVEN_OPTS  -Xmx2g  "-Da.b=c -XX:+UseG1GC"
+			MAKEFLAGS  -j8  "-j$(nproc)"
+			GOFLAGS  -mod=mod  "-tags=a,b -count=1"
+			RUSTFLAGS  "-D warnings"  "-C target-cpu=native"
+			LESS  -FRX  R
+			RUBYOPT|PERL5OPT  -w
+			CFLAGS  "-O2 -Wall -I/usr/include"  -g
+			PYTEST_ADDOPTS  "-q --tb=short"
+			GOPROXY  https://proxy.golang.org,direct  off
+			KUBECONFIG  ./a  ~/.kube/b
+			GIT_CONFIG_GLOBAL  /dev/null`,
+	} {
+		for line := range strings.SplitSeq(lines, "\n") {
+			fields := strings.Split(strings.TrimSpace(line), "  ")
+			for name := range strings.SplitSeq(fields[0], "|") {
+				for _, value := range fields[1:] {
+					set := name + "=" + value
+					rated(t, level, set+" make", "export "+set+"; make", "env "+set+" make", "declare -x "+set+"; make", "sh -c '"+set+" make'")
+				}
+			}
+		}
+	}
+}
+
 // A variable that changes what programs run does so too when it is given for the call, and not in the text.
 func TestRiskOfGivenVariables(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"PATH": "high", "PERL5OPT": "high", "GIT_EXEC_PATH": "high", "FOO": "medium"} {
+	for name, want := range map[string]string{"PATH": "high", "PERL5OPT": "high", "GIT_EXEC_PATH": "high", "FOO": "medium",
+		"PAGER": "high", "PAGER=cat": "medium", "PAGER=/tmp/x": "high", "PATH=/bin": "high", "NODE_OPTIONS=-r ./x": "high",
+		"NODE_OPTIONS=--no-warnings": "medium"} {
 		at := here
 		at.Env = []string{name}
 		if r, _ := shellcmd.Assess("ls", at); r.Level != want {

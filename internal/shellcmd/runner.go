@@ -109,6 +109,14 @@ func (w *walker) string(at int, text Word, via string) {
 		return
 	}
 	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop}
+	for name, is := range w.variables { // those that have the same value when a signal comes
+		if via == "trap" && is.kind == folder && is.file == newFile {
+			sets := regexp.MustCompile(`(^|[^$/{\w]|(^|[^$])\{)` + name + `\b`) // or unsets, or reads
+			if len(sets.FindAllStringIndex(w.src, 2)) == 1 {
+				inner.loopVariable(name, is)
+			}
+		}
+	}
 	had := w.all.err
 	if err := checkText(text.Text); err != nil {
 		w.all.err = err
@@ -141,7 +149,7 @@ func (w *walker) script(at int) {
 	case traced: // or the option would count as what says what runs
 		w.doubt(at, "what it runs is not sure")
 	}
-	if first.Text == "-s" {
+	if first.Text == "-s" || first.Text == "/dev/stdin" {
 		w.guessHere(at)
 	}
 	w.printedText(at)
@@ -205,6 +213,11 @@ func (w *walker) textRunner(at int) {
 	default:
 		w.doubt(at, "it runs text as commands") // all of which is parsed below
 	}
+	u := &invocation{command: &c}
+	plain := c.Name == "ssh" && u.read(sshLooks(), c.Args) == ""
+	if plain && len(u.operands) == 0 { // it connects to nothing
+		w.all.commands[at].severe, w.all.commands[at].looks = false, true
+	}
 	if c.Name != "eval" && c.Name != "trap" {
 		w.guessAll(at, c.Args)
 	}
@@ -242,9 +255,8 @@ func (w *walker) textRunner(at int) {
 		looks = looks && onlyReads(part, workdirs{any: true}) == "" &&
 			(naming.Has(part.Name) || !slices.ContainsFunc(part.inputs(), secret))
 	}
-	u := &invocation{command: &c}
 	// on the other machine
-	if looks && u.read(sshLooks(), c.Args) == "" && plainHost().MatchString(u.operands[0].Text) {
+	if looks && plain && plainHost().MatchString(u.operands[0].Text) {
 		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
 }
@@ -593,7 +605,9 @@ func setsGit(args []Word) bool {
 		case !args[i].Static || args[i].Text == "" || args[i].Text[0] != '-':
 			return false
 		case name == "-c" && i+1 < len(args) && args[i+1].Static:
-			if setting, _, _ := strings.Cut(args[i+1].Text, "="); !plainSetting().MatchString(setting) {
+			setting, value, _ := strings.Cut(args[i+1].Text, "=")
+			if words := strings.Fields(value); !plainSetting().MatchString(setting) && !(len(words) > 0 &&
+				programSetting().MatchString(setting) && viewers.Has(words[0]) && plainCommand(words, false)) {
 				return true
 			}
 			i++

@@ -137,11 +137,12 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 // deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
 func (c *Command) deletesAgain(p workdirs) bool {
 	operands, _ := splitOptions(c.Args, "")
+	later := slices.Equal(c.Via, []string{"trap"}) // in whatever folder
 	switch {
 	case c.Name == "find" && findsMade(c.Args),
 		c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
 		return !slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
-	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 || c.Program.Text != c.Name:
+	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 && !later || c.Program.Text != c.Name:
 		return false
 	}
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
@@ -154,6 +155,7 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
-		return !again && !p.temporary(a) || !strings.Contains(c.Text, a.Text) // but stands for another word
+		again = again && !later || p.temporary(a) && (!later || path.IsAbs(a.where()))
+		return !again || !strings.Contains(c.Text, a.Text) // but stands for another word
 	})
 }

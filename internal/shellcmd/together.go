@@ -1,9 +1,11 @@
 package shellcmd
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -73,6 +75,9 @@ func ranFiles(s *Script, c Context) (why []string) {
 				}
 			}
 		}
+		if folder := part.clones(); folder != "" {
+			unpacked = append(unpacked, part.found(folder))
+		}
 		files := append(part.written(), part.redirected()...)
 		wraps := i+1 < len(s.Commands) && len(s.Commands[i+1].Via) > len(part.Via) && s.Commands[i+1].downloads()
 		fetches, copies := part.downloads() || fetched(part.input) || wraps, part.fetchesFiles()
@@ -105,12 +110,29 @@ func ranFiles(s *Script, c Context) (why []string) {
 				}
 			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
 				computed = append(computed, name)
-			} else if text := part.prints(); text != "" {
+			} else if text := part.writtenText(s.Commands); text != "" {
 				content[name] = text
 			}
 		}
 	}
 	return why
+}
+
+// clones is the folder into which a command fetches a repository from an address, "" if it does not.
+func (c *Command) clones() string {
+	at := slices.IndexFunc(c.Args, func(a Word) bool { return a.Text == "clone" })
+	if at < 0 || !slices.Contains([]string{"git", "hg", "gh", "glab"}, c.Name) {
+		return ""
+	}
+	operands, _ := splitOptions(c.Args[at+1:], "-b --branch -o --origin -c --config -u --upload-pack --depth -j --jobs "+
+		"--reference --template --filter --separate-git-dir")
+	switch {
+	case len(operands) == 0 || (c.Name == "git" || c.Name == "hg") && !address().MatchString(operands[0].Text):
+		return ""
+	case len(operands) > 1:
+		return operands[1].where()
+	}
+	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
 }
 
 // patches reports a command that changes files as the input or a file says.
@@ -280,14 +302,160 @@ func ranInput(s *Script, c Context) (why []string) {
 	return why
 }
 
+// What a text holds of secrets: the commands that read them, and where it keeps what these print.
+type secretsIn struct {
+	commands  []Command
+	readers   []int             // found once: there may be many that send
+	files     map[string]string // with the command that has written to it
+	variables map[string]int    // the reader, or -1 for the value of a secret variable
+	functions map[string]bool   // those that print secrets are true
+}
+
+func (s *Script) secrets() *secretsIn {
+	in := &secretsIn{s.Commands, nil, map[string]string{}, map[string]int{}, map[string]bool{}}
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		reads := in.functions[c.Name] || c.readsSecret()
+		for _, via := range c.Via {
+			if name, ok := strings.CutPrefix(via, inFunction); ok {
+				in.functions[name] = in.functions[name] || reads
+			}
+		}
+		if !reads {
+			continue
+		}
+		in.readers = append(in.readers, i)
+		files := c.redirected()
+		if slices.ContainsFunc(c.Args, secret) {
+			files = append(files, c.written()...)
+		}
+		for _, f := range files {
+			in.files[c.found(f.Text)] = c.Text
+		}
+	}
+	for range 3 { // the value of a variable may be that of another one
+		for i := range s.Commands {
+			in.set(i)
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.values)) {
+			if reader, ok := in.held(s.values[name]); ok {
+				in.variables[name] = reader
+			}
+		}
+	}
+	return in
+}
+
+var positionals = []Word{{Text: "1"}, {Text: "2"}, {Text: "3"}, {Text: "4"}, {Text: "5"}, {Text: "@"}, {Text: "*"}}
+
+// set records the variables that a command sets to what a reader prints: of read, and the arguments of a function.
+func (in *secretsIn) set(i int) {
+	c := &in.commands[i]
+	_, calls := in.functions[c.Name]
+	names, texts, reader, ok := c.Args, c.Args, 0, false
+	switch {
+	case c.Name == "read" || c.Name == "mapfile" || c.Name == "readarray":
+		reader, ok = in.reading(c.input)
+		texts = nil
+		for _, r := range c.Redirects {
+			texts = append(texts, r.Target)
+			if r.Op == "<" && secret(r.Target) {
+				reader, ok = i, true
+			}
+		}
+	case c.Name == "printf" && len(c.Args) > 1 && c.Args[0].Text == "-v":
+		names = c.Args[1:2]
+	case calls:
+		names = positionals
+	default:
+		return
+	}
+	for n := 0; n < len(texts) && !ok; n++ {
+		reader, ok = in.held(texts[n].Text)
+	}
+	for n := 0; n < len(names) && ok; n++ {
+		in.variables[names[n].Text] = reader
+	}
+}
+
+// reading is the first reader among some commands.
+func (in *secretsIn) reading(s span) (reader int, ok bool) {
+	if at, _ := slices.BinarySearch(in.readers, s.from); at < len(in.readers) && in.readers[at] < s.to {
+		return in.readers[at], true
+	}
+	return 0, false
+}
+
+// held is the reader whose output is in a text, -1 for the value of a secret variable.
+func (in *secretsIn) held(text string) (reader int, ok bool) {
+	for _, m := range variables().FindAllStringSubmatch(text, 10) {
+		if reader, ok = in.variables[m[1]]; ok {
+			return reader, true
+		}
+	}
+	if !strings.ContainsAny(text, "(`") {
+		return -1, hasSecret(text)
+	}
+	for _, reader = range in.readers {
+		words := in.commands[reader].Text
+		if strings.Contains(text, words) && (!in.functions[in.commands[reader].Name] ||
+			strings.Contains(text, "$("+words) || strings.Contains(text, "`"+words)) {
+			return reader, true
+		}
+	}
+	return -1, hasSecret(text)
+}
+
+// givenTo says what a command sends of that, "" for nothing.
+func (in *secretsIn) givenTo(c *Command, input bool) string {
+	reader, ok := in.reading(c.input)
+	ok = ok && input
+	for n := 0; n < len(c.Args) && !ok; n++ {
+		a := c.Args[n]
+		if a.Static {
+			continue
+		}
+		if reader, ok = in.held(a.Text); ok && reader < 0 && c.sendsVariable(n) {
+			return a.Text
+		}
+		ok = ok && reader >= 0 && !c.usesToken(n, &in.commands[reader])
+	}
+	if !ok || c.local() && (archivers.Has(in.commands[reader].Name) || dumps.Has(in.commands[reader].Name)) {
+		return "" // which is a program of this machine
+	}
+	return "what " + in.commands[reader].Text + " prints"
+}
+
+// selecting are programs that print a part of what they read, or what they are given.
+const selecting lazy.Words = "grep egrep rg ag awk gawk sed jq yq cut python python3 node ruby perl php echo printf"
+
+var (
+	tokenFile  = lazy.Regexp(`(?i)token|api[_-]?key|jwt|passw`)
+	authorizes = lazy.Regexp(`(?i)^"?(authorization|[\w-]*(key|token|auth))\s*:`)
+)
+
+// usesToken reports a word that is a header, or a user, with a single secret: it is there to be sent.
+func (c *Command) usesToken(n int, reader *Command) bool {
+	if n == 0 || !slices.Contains([]string{"-H", "--header", "-u", "--user"}, c.Args[n-1].Text) {
+		return false
+	}
+	return tokenFile().MatchString(textOf(reader.Args)) || selecting.Has(reader.Name) &&
+		(strings.HasSuffix(c.Args[n-1].Text, "u") || strings.HasSuffix(c.Args[n-1].Text, "user") ||
+			authorizes().MatchString(c.Args[n].Text))
+}
+
 // sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
 // on the input, and the substitutions in their words. The value of a header is there to be sent.
 func sentSecrets(s *Script) (why []string) {
-	kept := map[string]string{} // files with what they print
-	var readers []int           // the commands that read secrets, found once: there may be many that send
+	secrets := sync.OnceValue(s.secrets)
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		sends := senders.Has(part.Name) && (part.Name != "openssl" || len(part.Args) > 0 && part.Args[0].Text == "s_client")
+		first := ""
+		if len(part.Args) > 0 {
+			first = part.Args[0].Text
+		}
+		sends := senders.Has(part.Name) && (part.Name != "openssl" || first == "s_client") ||
+			part.Name == "git" && strings.Contains(textOf(part.Args), "://")
 		if !downloaders.Has(part.Name) && !sends {
 			continue
 		}
@@ -295,7 +463,7 @@ func sentSecrets(s *Script) (why []string) {
 			slices.ContainsFunc(part.Args, sendsInput)
 		var files []string
 		switch _, given := splitOptions(part.Args, "-F --field --body-file --notes-file --input"); part.Name {
-		case "gh", "glab": // other words may be about a file
+		case "gh", "glab", "git": // other words may be about a file
 			for _, g := range given {
 				files = append(files, g.value.Text[strings.LastIndexByte(g.value.Text, '@')+1:])
 			}
@@ -319,61 +487,14 @@ func sentSecrets(s *Script) (why []string) {
 				why = append(why, part.Text+": it sends "+file+", which may hold secrets")
 			}
 		}
-		if readers == nil {
-			readers = append(readers, -1)
-			for j := range s.Commands {
-				other := &s.Commands[j]
-				if !other.readsSecret() {
-					continue
-				}
-				readers = append(readers, j)
-				for _, r := range other.Redirects {
-					if r.Writes {
-						kept[other.found(r.Target.Text)] = other.Text
-					}
-				}
-			}
-		}
-		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
-		if i := slices.IndexFunc(part.Args, func(a Word) bool { return part.sendsVariable(a) }); i >= 0 {
-			why = append(why, part.Text+": it sends "+part.Args[i].Text+", which may hold secrets")
-		}
 		for _, file := range part.sentFiles() {
-			if from := kept[part.found(file)]; from != "" {
+			if from := secrets().files[part.found(file)]; from != "" {
 				why = append(why, part.Text+": it sends what "+from+" prints, which may hold secrets")
 			}
 		}
-		texts := make([]string, len(part.Args)) // with the values of variables
-		substitutes := false
-		for n, a := range part.Args {
-			if texts[n] = a.Text; !a.Static {
-				for _, m := range variables().FindAllStringSubmatch(a.Text, 10) {
-					texts[n] += s.values[m[1]]
-				}
-				substitutes = substitutes || strings.Contains(texts[n], "$(") || strings.Contains(texts[n], "`")
-			}
-		}
-		from, _ := slices.BinarySearch(readers, max(0, part.input.from))
-		if substitutes {
-			from = 1
-		}
-		for _, j := range readers[from:] {
-			if j >= part.input.to && !substitutes {
-				break
-			}
-			other := &s.Commands[j]
-			if part.local() && (archivers.Has(other.Name) || dumps.Has(other.Name)) {
-				continue // which is a program of this machine
-			}
-			given := j >= part.input.from && j < part.input.to && (piped || sendsInput)
-			for n, a := range part.Args {
-				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)
-				given = given || !a.Static && !header && strings.Contains(texts[n], other.Text)
-			}
-			if given {
-				why = append(why, part.Text+": it sends what "+other.Text+" prints, which may hold secrets")
-				break
-			}
+		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
+		if given := secrets().givenTo(part, piped || sendsInput); given != "" {
+			why = append(why, part.Text+": it sends "+given+", which may hold secrets")
 		}
 	}
 	return why
@@ -385,7 +506,7 @@ const senders lazy.Words = `dig nslookup host ping open xdg-open drill kdig delv
 	magic-wormhole croc ffsend transfer ncftpput smbclient msmtp swaks`
 
 var (
-	variables = lazy.Regexp(`\$\{?(\w+)`)
+	variables = lazy.Regexp(`\$\{?(\w+|[@*])`)
 	ownHost   = lazy.Regexp(`\b(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1\]|host\.docker\.internal)\b|^:\d`)
 )
 
@@ -394,15 +515,11 @@ func (c *Command) local() bool {
 	return slices.ContainsFunc(c.Args, func(a Word) bool { return ownHost().MatchString(a.Text) })
 }
 
-// sendsVariable reports an address, or a body, with a variable in it whose name is that of a secret.
-func (c *Command) sendsVariable(a Word) bool {
-	i := slices.IndexFunc(c.Args, func(x Word) bool { return x.Text == a.Text })
-	body := i > 0 && slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-F", "--form"},
-		c.Args[i-1].Text)
-	if a.Static || !body && !strings.Contains(a.Text, "://") || c.local() {
-		return false
-	}
-	return hasSecret(a.Text)
+// sendsVariable reports a word with the value of a secret variable that is an address, or a body.
+func (c *Command) sendsVariable(n int) bool {
+	body := n > 0 && slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-F", "--form"},
+		c.Args[n-1].Text)
+	return (body || strings.Contains(c.Args[n].Text, "://")) && !c.local()
 }
 
 // hasSecret reports a text with a variable whose name is that of a secret.
@@ -449,7 +566,16 @@ func (c *Command) runsFrom(folders []string) bool {
 		})
 	}
 	ran, at := c.ranFile(), c.found(".")
-	return ran != "" && in(ran) || at != "." && in(at) && unseen(c) != ""
+	names := func(a Word) bool { // make -C a, npm --prefix=a
+		_, value, attached := strings.Cut(a.Text, "=")
+		if !attached {
+			value = a.where()
+		}
+		return value != "" && c.Name != "git" && slices.ContainsFunc(folders, func(folder string) bool {
+			return folder != "." && under(c.found(value), folder)
+		})
+	}
+	return ran != "" && in(ran) || unseen(c) != "" && (at != "." && in(at) || slices.ContainsFunc(c.Args, names))
 }
 
 // ranFile is the file that a command runs: a program, a script of a shell or an interpreter, or of source.

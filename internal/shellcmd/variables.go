@@ -1,8 +1,11 @@
 package shellcmd
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
@@ -12,24 +15,60 @@ import (
 
 var (
 	// searched are variables in which programs look for what to run or to load.
-	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|GCONV_PATH|PERL5OPT|PERL5DB|RUBYOPT|` +
+	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|GCONV_PATH|PERL5DB|` +
 		`PYTHONSTARTUP|PYTHONHOME|(?i:npm_config_(script_shell|shell|git|node_options|userconfig|globalconfig))|` +
 		`GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\w+|VALUE_\w+))$`)
 	// searchedLater are those that matter where they are set for all that follows.
 	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
 	// commandVariable is one whose value is a command for a shell, or the name of a program.
-	commandVariable = lazy.Regexp(`(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|RUNNER|_SSH|_RSH|EXTERNAL_DIFF|` +
-		`LESSOPEN|LESSCLOSE|LINKER|CONNECT_PROG)$|^(SHELL|CC|CXX|LD|AR)$`)
-	// optionVariable is one whose value is more options for a program, and loads are those that have it run more.
-	optionVariable = lazy.Regexp(`^(NODE_OPTIONS|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|(JAVA|MAVEN|GRADLE|SBT)_OPTS|` +
-		`LESS|MANOPT|TAR_OPTIONS|MAKEFLAGS|GNUMAKEFLAGS|RUSTFLAGS)$`)
-	loads = lazy.Regexp(`(^|\s)(-r|--require|--import|--loader|--experimental-loader|-javaagent|-agentlib|-agentpath|` +
-		`-XX:On\w+|\+|-P|--pager|--checkpoint|--to-command|--use-compress|-I|--eval|-f|-C\s*linker)`)
-	// gitPlace is one in which git looks for its settings, which name programs.
-	gitPlace = lazy.Regexp(`^GIT_(DIR|COMMON_DIR|CONFIG(_GLOBAL|_SYSTEM)?)$`)
+	commandVariable = lazy.Regexp(`(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|RUNNER|_SSH|(^|_)RSH|EXTERNAL_DIFF|` +
+		`LESSOPEN|LESSCLOSE|LINKER|CONNECT_PROG)$|^(SHELL|CC|CXX|LD|AR|MAKE|RUSTC|(G?VIM|EX|LUA_)INIT)$`)
+	// settingsPlace is one in which programs look for their settings, which name programs.
+	settingsPlace = lazy.Regexp(`^(GIT_(DIR|COMMON_DIR|CONFIG(_GLOBAL|_SYSTEM)?)|MAKEFILES|ZDOTDIR|INPUTRC|LESSKEY\w*|GOENV|` +
+		`(OPENSSL|GIT_LFS)_CONF\w*|(PIP|AWS|RIPGREP|ANSIBLE|TF_CLI)_CONFIG\w*|(DOCKER|KUBE)_?CONFIG|PHPRC|PHP_INI_SCAN_DIR|` +
+		`R_(PROFILE|ENVIRON)\w*|PSQLRC|(CARGO|COMPOSER|GRADLE_USER)_HOME|CLASSPATH|GOROOT)$`)
 	// prompt is one in which a shell expands substitutions.
 	prompt = lazy.Regexp(`^PS[0-4]$`)
 )
+
+// An optionRow is about variables whose values are more options for programs, or addresses that these fetch code from.
+type optionRow struct {
+	names  func() *regexp.Regexp
+	values func() *regexp.Regexp // of those by which nothing else is run or loaded; a blank is before each
+}
+
+var optionRows = sync.OnceValue(func() (rows []optionRow) {
+	for _, r := range [][2]string{
+		{"NODE_OPTIONS", `--(max-(old|semi)-space-size=\d+|no-\w[\w-]*|trace-[\w-]+|pending-deprecation|stack-size=\d+|` +
+			`unhandled-rejections=\w+|enable-source-maps|openssl-legacy-provider|dns-result-order=\w+|experimental-(fetch|` +
+			`vm-modules|strip-types|json-modules|test-coverage|global-webcrypto|specifier-resolution=\w+))`},
+		{"_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|(JAVA|MAVEN|GRADLE|SBT|JVM|ANT)_OPTS", `-X(mx|ms|mn|ss)\d+[kKmMgG]?|` +
+			`-XX:[+-]\w+|-XX:(Max|Min|Initial|Reserved)\w+=\d+(\.\d+)?[kmgKMG]?|-D[\w.]+(=[\w-]*)?|-ea|-server`},
+		{"LESS", `-?[A-NP-Za-jl-np-z~\d]+|--(use-color|(?i:raw-control-chars)|quit-if-one-screen|no-init|chop-long-lines|` +
+			`ignore-case|mouse|quiet|(tabs|wheel-lines)=\d+)`},
+		{"(GNU)?MAKEFLAGS", `-?[jlksBnwirO]*\d*|--(no-print-directory|silent|keep-going|output-sync(=\w+)?|jobs(=\d+)?|` +
+			`no-builtin-rules)|V=\d`},
+		{"RUST(DOC)?FLAGS", `-[AWDF] ?[\w:-]+|--?(cfg|check-cfg)[ =][\w="]+|-g|-O|-C ?(target-cpu|target-feature|opt-level|` +
+			`debuginfo|lto|codegen-units|panic|strip|instrument-coverage|debug-assertions|overflow-checks|` +
+			`force-frame-pointers|incremental|embed-bitcode|prefer-dynamic)(=[\w,+-]+)?`},
+		{"GOFLAGS", `--?(v|x|race|short|trimpath|work|a|msan|asan|(mod|buildvcs|count|p|vet|cover|timeout|tags|covermode|` +
+			`parallel)=[\w,.]+|(gc|ld)flags=(all=)?-?[swlNmC]*(=?-?\w+=(true|false))?)`},
+		{"(CGO_)?(C|CXX|CPP|LD)FLAGS", `-([gODUIL][\w=,./+-]*|l[\w.+-]+|m[\w=.-]+|W[\w=+-]*|Wl,(-z|-O|-rpath|--as-needed|` +
+			`--gc-sections)[\w,=./-]*|f([a-oq-zPD][\w=,-]*|pic|pie|permissive)|std=[\w+]+|w|s|pthread|pipe|pedantic|shared|` +
+			`static|isystem [\w./-]+)`},
+		{"PYTEST_ADDOPTS", `-([qvxs]+|-(tb|color|maxfail|durations|timeout)=\w+|n ?\w+|-no-header|-cov-\w+=[\w-]+)`},
+		{"RUBYOPT", `-W\d?(:[\w-]+)?|-w|-d|-[EKU][\w:-]*|--(yjit|jit|(disable|enable)[=-][a-z_-]+)`},
+		{"PERL5OPT", `-([wWtT]+|C\w*|M(strict|warnings|utf8))`},
+		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
+			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
+		{"GOPROXY|(PIP|UV)_(EXTRA_|DEFAULT_)?INDEX(_URL)?|(?i:npm_config_registry)|YARN_(NPM_)?REGISTRY(_SERVER)?",
+			`((https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|download\.pytorch\.org|proxy\.golang\.org|rubygems\.org)` +
+				`(/[\w./-]*)?|direct|off|https?://(localhost|127\.0\.0\.1)[:/\w.-]*)[,|]?)+`},
+	} {
+		rows = append(rows, optionRow{lazy.Regexp("^(" + r[0] + ")$"), lazy.Regexp("^( (" + r[1] + "))*$")})
+	}
+	return rows
+})
 
 // exports are builtins and programs that set variables for what follows.
 const exports lazy.Words = `export declare typeset readonly setx`
@@ -61,19 +100,23 @@ func extends(name, value string) bool {
 var extended = lazy.Regexp(`^((\$HOME|\$\{HOME\}|~)/(\.(local|cargo|bun|deno|volta|dotnet/tools|krew|pyenv|rbenv|asdf|yarn|` +
 	`poetry)|go)(/bin|/shims)*:|/(usr/(local/(go/)?)?|opt/homebrew/)?s?bin:|node_modules/\.bin:)*\$\{?PATH\}?(:|$)`)
 
-// variable guesses at the command in the value of a variable that is set.
+// variable doubts a value by which programs run, load or fetch more than the command shows, and guesses at it.
 func (w *walker) variable(at int, name string, value Word) {
-	if !value.Static || value.Text == "" {
-		return
-	}
+	text := withoutQuotes.Replace(value.Text)
+	row := slices.IndexFunc(optionRows(), func(r optionRow) bool { return r.names().MatchString(name) })
 	switch {
+	case text == "":
 	case commandVariable().MatchString(name):
-		w.guessValue(at, name, value.Text)
-	case optionVariable().MatchString(name) && loads().MatchString(value.Text):
-		w.severe(at, name+" has programs run more than the command")
-		w.guessIn(at, value.Text)
-	case gitPlace().MatchString(name) && strings.HasPrefix(value.Text, "/tmp/"):
-		w.severe(at, name+" has git follow the settings in "+value.Text)
+		w.guessValue(at, name, value)
+	case row >= 0:
+		own := strings.NewReplacer("${"+name+":-}", " ", "${"+name+"}", " ", "$"+name, " ", "$(nproc)", "")
+		plain := " " + strings.Join(strings.Fields(own.Replace(text)), " ")
+		if plain != " " && !optionRows()[row].values().MatchString(plain) {
+			w.severe(at, name+" has programs run more than the command")
+			w.guessIn(at, value.Text)
+		}
+	case settingsPlace().MatchString(name) && strings.HasPrefix(text, "/tmp/"):
+		w.severe(at, name+" has programs follow the settings in "+value.Text)
 	case prompt().MatchString(name):
 		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) {
 			w.severe(at, "what is in "+name+" cannot be determined")
@@ -81,20 +124,68 @@ func (w *walker) variable(at int, name string, value Word) {
 	}
 }
 
-// guessValue guesses at a text that a program runs, because it is the value of a variable. It runs here, whatever that
-// program does with its other words.
-func (w *walker) guessValue(at int, name, value string) {
-	unclear := w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(value, "|-!@ ")) })
-	if unclear && strings.ContainsAny(value, " \t\n$`;|&<>(") { // or it only names a program
+// knownValue is the value of a variable, perhaps with another one where it has none, or the path of a program.
+var knownValue = lazy.Regexp(`^\$(?:\{?(\w+)(?::?-([^}]*))?\}?|\((?:which|command -v|type -P) ([^)]*)\))$`)
+
+// guessValue guesses at a text that a program runs, because it is the value of a variable, and doubts it unless it
+// certainly is a program that only does what such programs do. It runs here, whatever that program does else.
+func (w *walker) guessValue(at int, name string, value Word) {
+	text, from := value.Text, len(w.all.commands)
+	if m := knownValue().FindStringSubmatch(withoutQuotes.Replace(text)); m != nil &&
+		(m[1] == "" || m[1] == name || commandVariable().MatchString(m[1])) { // whose own values are judged
+		text, value.Static = m[2]+m[3], true
+	}
+	unclear := !value.Static || w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(text, "|-!@ ")) })
+	other := func(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs{any: true}) != "" }
+	if words := strings.Fields(text); value.Static && (len(words) == 0 || plainCommand(words, name == "SHELL")) {
+		return
+	}
+	if unclear || len(w.all.commands) == from || slices.ContainsFunc(w.all.commands[from:], other) {
 		w.severe(at, "what is in "+name+" cannot be determined")
 	}
 }
 
+// plainCommand reports words that begin with a program of the machine, such as a pager, an editor or a compiler, with
+// options behind it: none that runs what it is given, unless that is what a shell is for.
+func plainCommand(words []string, shell bool) bool {
+	folder, name := path.Split(words[0])
+	if folder != "" && !programFolders.Has(path.Clean(folder)) {
+		return false
+	}
+	options := make([]Word, len(words)-1)
+	for i, text := range words[1:] {
+		options[i] = static(text)
+	}
+	switch {
+	case shell && shells.Has(name):
+		return len(options) == 0
+	case name == "ssh":
+		u := &invocation{command: &Command{Name: name}}
+		return u.read(sshLooks(), options) == "" && len(u.operands) == 0
+	case compilerCaches.Has(name):
+		return len(options) == 0 || plainCommand(words[1:], false)
+	}
+	unclear := func(a Word) bool { return !plainOption().MatchString(a.Text) }
+	return viewers.Has(name) && len(options) == 0 || plainProgramName().MatchString(name) &&
+		!program().MatchString(name) && harmful()[name] == "" && !runsText(name) && !runners()[name] && !packaged()[name] &&
+		!projects.Has(name) && !loader().MatchString(name) && !slices.ContainsFunc(options, unclear)
+}
+
+// viewers are programs that show or edit a file.
+const viewers lazy.Words = "cat less more most delta diff-so-fancy difft bat batcat head true false : nano vi vim nvim code ssh"
+
+const compilerCaches lazy.Words = "ccache sccache distcc icecc"
+
+var (
+	plainProgramName = lazy.Regexp(`^[A-Za-z0-9_][\w.+-]*$`)
+	plainOption      = lazy.Regexp(`^(-[\w=,.+-]*|\d+|c(c|\+\+))$`)
+)
+
 // variablesIn guesses at those in words, as env and export have them.
 func (w *walker) variablesIn(at int, words []Word) {
 	for _, x := range words {
-		if name, value, sets := strings.Cut(x.Text, "="); sets && x.Static {
-			w.variable(at, name, static(value))
+		if name, value, sets := strings.Cut(x.Text, "="); sets {
+			w.variable(at, name, Word{Text: value, Static: x.Static, kind: x.kind})
 		}
 	}
 }

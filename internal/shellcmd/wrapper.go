@@ -240,7 +240,9 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	for r.assigns && len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
 		variable, value, _ := strings.Cut(rest[0].Text, "=")
 		shows = shows && rest[0].Static && showing.Has(variable) && shown().MatchString(value)
-		assigns, rest = append(assigns, variable), rest[1:]
+		if rest = rest[1:]; !extends(variable, value) {
+			assigns = append(assigns, variable)
+		}
 	}
 	switch {
 	case shows && len(assigns) > 0 && len(rest) > 0 && r.added == "":

@@ -87,7 +87,11 @@ func (in *execContext) context(workspace string) shellcmd.Context {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(workspace, dir)
 	}
-	return shellcmd.Context{Dir: dir, Root: workspace, Env: slices.Sorted(maps.Keys(in.Env)), Stdin: in.Stdin != ""}
+	c := shellcmd.Context{Dir: dir, Root: workspace, Stdin: in.Stdin != ""}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		c.Env = append(c.Env, name+"="+in.Env[name])
+	}
+	return c
 }
 
 func newPreviewData(command string, c shellcmd.Context, shell string) *previewData {
