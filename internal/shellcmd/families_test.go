@@ -194,7 +194,7 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		mvn -s ~/.m2/settings.xml verify, env -i PATH="$PATH" ls, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT|EXIT\ INT, trap 'rm\ -f\ /tmp/x' EXIT,
 		git -c core.pager=cat|core.editor=true log, man -P cat|less ls, t="$(mktemp\ -d)" && trap 'rm\ -rf\ "$t"/a' EXIT; cd "$t"`)...)
 	rated(t, "medium", "lsof -ti :80 | xargs kill -9")
-	rated(t, "high", "lsof -i :80 | xargs kill -9", "lsof -ti :80 | xargs kill -9 1", "lsof -ti :80 | cat - a | xargs kill")
+	rated(t, "high", "lsof -i :80 | xargs kill -9", "lsof -ti :80 | xargs kill -9 1", "lsof -ti :80 | xargs -a f kill", "lsof -ti :80 | cat - a | xargs kill")
 	rated(t, "high", each(`t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT; t=a|read\ t|t+=/..|unset\ t|printf\ -v\ t\ a, trap 'rm\ -rf\ "$t"' EXIT; t=$(mktemp\ -d),
 		t=a; trap 'rm\ -rf\ "$t"' EXIT, trap 'rm\ -rf\ dist'|'rm\ -rf\ x' EXIT, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"/..'|'t=a;\ rm\ -rf\ "$t"' EXIT,
 		if x; then t=$(mktemp); fi; trap 'rm\ "$t"' EXIT, env PATH=/tmp/a:$PATH ls, find . -execdir ssh h ls {} \;, git -c core.pager=./a log,
@@ -205,6 +205,7 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		rated(t, "medium", `python3 -c '`+text+`'`)
 	}
 	for _, text := range each(`import\ numpy\ as\ np;\ np.load("a"), import\ numpy\ as\ np;\ np.arange(3).dump("a"), import\ numpy\ as\ np;\ np.save("a"),
+		import\ pandas\ as\ pd;\ pd.DataFrame().to_string("a"),
 		import\ pandas\ as\ pd;\ pd.read_csv("http://x/"), import\ pandas\ as\ pd;\ pd.read_pickle("a"), import\ pandas\ as\ pd;\ pd.DataFrame().to_csv("a"),
 		import\ numpy\ as\ np;\ np.os.remove("a"), import\ numpy.os\ as\ np;\ np.remove("a"), import\ numpy\ as\ pd;\ pd.save("a")`) {
 		rated(t, "high", `python3 -c '`+text+`'`)

@@ -132,7 +132,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			mean std var dot T shape reshape ravel flatten astype tolist item cumsum prod argmax argmin argsort dtype ndim sum
 			min max round any all abs head tail describe columns dtypes groupby value_counts isna isnull dropna fillna
 			sort_values sort_index reset_index nunique unique drop_duplicates duplicated nlargest nsmallest loc iloc corr
-			to_string to_dict quantile
+			to_dict quantile
 			removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
 		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help execfile
 			file reload apply os yaml`,

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,7 @@ func (c *Command) recipe(content map[string]string) string {
 	}
 	for file := range files.All() {
 		switch text := content[c.found(joined(folder, file))]; {
-		case text == "", shows && !runsAnyway().MatchString(text):
+		case text == "", shows && !runsAnyway().MatchString(text) && !strings.Contains(text, path.Base(file)):
 		case file == "package.json":
 			return scriptsOf(text, names)
 		case file == "build.ninja":
@@ -82,7 +83,7 @@ func scriptsOf(text string, names []string) string {
 }
 
 // runsAnyway is what make runs although it is told to only show recipes.
-var runsAnyway = lazy.Regexp(`(?m)^[ \t]+[@-]*\+|MAKE|\$\(shell|!=|include`)
+var runsAnyway = lazy.Regexp(`(?m)^[ \t]+[@-]*\+|MAKE|\$[({]shell|!=|include`)
 
 var (
 	jsonPair  = lazy.Regexp(`"([\w:.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"`)

@@ -429,9 +429,8 @@ func (w *walker) resolve() {
 	w.feedFunctions()
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
-		if from := c.input; c.Name == "kill" && from.to == from.from+1 && len(c.Via) > 0 && c.Via[len(c.Via)-1] == "xargs" &&
-			!slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text[:min(1, len(a.Text))] != "-" }) {
-			c.again = ownProcess().MatchString("$(" + w.all.commands[from.from].Text + ")")
+		if from := c.input; i > 0 && from.to == from.from+1 && killsRead().MatchString(w.all.commands[i-1].Text) {
+			c.again = c.Name == "kill" && ownProcess().MatchString("$("+w.all.commands[from.from].Text+")")
 		}
 	}
 	if len(w.all.values) == 0 {
@@ -532,6 +531,9 @@ var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
 // ownProcess is a substitution that prints what a file keeps of a process, or which one listens on a port.
 var ownProcess = lazy.Regexp(`^"?\$\((cat [\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:\d+|-i ?(tcp)?:\d+ -t)( -sTCP:LISTEN)?)\)"?$`)
+
+// killsRead is a command that ends the processes whose numbers it reads.
+var killsRead = lazy.Regexp(`^xargs( -r| -n ?1| --no-run-if-empty)* kill( -\w+)?$`)
 
 // endsOwnJob reports kill with jobs of the same shell, or with processes by their numbers: the first is not among them.
 func (c *Command) endsOwnJob() bool {

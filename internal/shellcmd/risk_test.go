@@ -170,7 +170,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 	for level, lines := range map[string]string{
 		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"
 			PAGER|EDITOR|CC  sh  python3  rm  "bash -c x"  ${A:-./x}  $(which ./x)
-			GIT_SSH_COMMAND  "ssh -F x"  "ssh -o ProxyCommand=x"  "ssh h ls"
+			GIT_SSH_COMMAND  "ssh -F x"  "ssh -o ProxyCommand=x"  "ssh h ls"  "ssh -i a;x"  "ssh -i $(x)"
 			NODE_OPTIONS  --require=./x  "-r ./x"  --import=x  --env-file=x  --inspect=0.0.0.0:1  $(x)
 			JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|MAVEN_OPTS  -javaagent:x.jar  @x  -XX:OnError=x  -Da.b=/x
 			MAKEFLAGS  --eval=x  -fx

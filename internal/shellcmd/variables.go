@@ -161,7 +161,7 @@ func plainCommand(words []string, shell bool) bool {
 		return len(options) == 0
 	case name == "ssh":
 		u := &invocation{command: &Command{Name: name}}
-		return u.read(sshLooks(), options) == "" && len(u.operands) == 0
+		return !strings.ContainsAny(textOf(options), "$`;|&<>(){}'\"\\*?!#\n") && u.read(sshLooks(), options) == "" && len(u.operands) == 0
 	case compilerCaches.Has(name):
 		return len(options) == 0 || plainCommand(words[1:], false)
 	}
