@@ -208,7 +208,7 @@ func (f *floor) command(i int) string {
 		f.entered = nil
 		if len(operands) == 0 {
 			f.entered = []string{"~"}
-		} else if !c.Args[len(c.Args)-1].Static {
+		} else if len(c.Args) == 0 || !c.Args[len(c.Args)-1].Static {
 			f.entered = operands[:1]
 		}
 	case "rm":

@@ -123,7 +123,7 @@ var catastrophes = []string{
 	"git config alias.x '!rm -rf /'; git x", "emacs --batch --eval '(delete-directory \"/\" t)'",
 	"printf 'a:\n\t+rm -rf /\n' > Makefile; make -n", "printf 'a:\n\trm -rf /\n' > Makefile; make -n; make",
 	"printf 'Makefile:\n\trm -rf /\n' > Makefile; make -n", "printf 'x := ${shell rm -rf /}\na:\n\trm -rf /\n' > Makefile; make -n",
-	"f() { xargs rm -rf; }; echo / | f",
+	"f() { xargs rm -rf; }; echo / | f", "echo / | xargs cd; rm -rf /",
 	"echo cm0gLXJmIC8= | base64 -d | sh", "base64 --decode <<< cm0gLXJmIC8= | bash", "sh <(echo cm0gLXJmIC8= | base64 -d)",
 	"eval \"$(echo cm0gLXJmIC8= | base64 -d)\"", "bash -c \"$(base64 -d <<< cm0gLXJmIC8=)\"",
 	"echo cm0gLXJmIC8= | openssl enc -d -base64 | sh", "echo 726d202d7266202f | xxd -r -p | sh", "rev <<< '/ fr- mr' | sh",

@@ -94,7 +94,18 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	case "find":
 		words = found(args)
 	case "fd", "fdfind":
-		words = foundByFd(args)
+		u := &invocation{command: c}
+		u.read(specs()["fd"], c.Args) // before -x
+		folders := u.operands[min(1, len(u.operands)):]
+		for _, g := range u.given {
+			if g.name == "C" || g.name == "base-directory" || g.name == "search-path" {
+				folders = append(folders, g.value)
+			}
+		}
+		few := u.has("e", "extension", "S", "size", "changed-within", "changed-before")
+		if !few && (len(u.operands) == 0 || strings.Trim(u.operands[0].Text, ".*^$") == "") {
+			words = found(f.texts(folders))
+		}
 	case "xargs":
 		words = f.reads(c)
 		_, place = xargsReads(c.Args)
@@ -196,41 +207,6 @@ func (f *floor) prints(s span) (words []string) {
 func found(args []string) (words []string) {
 	for _, folder := range wholeTrees(args) {
 		words = append(words, strings.TrimSuffix(folder, "/")+wholeTree)
-	}
-	return words
-}
-
-// foundByFd is what an fd prints that selects all, as patterns.
-func foundByFd(args []string) (words []string) {
-	own := make([]Word, 0, len(args))
-	for _, a := range args {
-		if a != "--exec" && a != "--exec-batch" && !hasLetter(static(a), "xX") {
-			own = append(own, static(a))
-			continue
-		}
-		break
-	}
-	operands, options := splitOptions(own, "-e --extension -S --size --changed-within --changed-before -t --type -d "+
-		"--max-depth -E --exclude --search-path --base-directory -C -j --threads -c --color")
-	if len(operands) > 0 {
-		if strings.Trim(operands[0].Text, ".*^$") != "" {
-			return nil
-		}
-		operands = operands[1:]
-	}
-	for _, g := range options {
-		switch g.name {
-		case "-C", "--base-directory", "--search-path":
-			operands = append(operands, g.value)
-		case "-e", "--extension", "-S", "--size", "--changed-within", "--changed-before":
-			return nil
-		}
-	}
-	for _, folder := range operands {
-		words = append(words, strings.TrimSuffix(folder.Text, "/")+wholeTree)
-	}
-	if len(words) == 0 {
-		return []string{"." + wholeTree}
 	}
 	return words
 }

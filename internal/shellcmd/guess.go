@@ -214,6 +214,9 @@ func (w *walker) runner(at int) bool {
 		w.launches(at, c.Name+" runs what it is given", launchers.Has(c.Name) && !unclear, c.Args)
 		return true
 	case packaged()[c.Name]:
+		if !otherSystems.Has(c.Name) { // cross-env NAME=value
+			w.variablesIn(at, c.Args)
+		}
 		w.packageRunner(at)
 	case c.Name == "make" || c.Name == "gmake":
 		w.makefile(at)
@@ -323,25 +326,20 @@ func (w *walker) programOptions(at int) {
 		}
 		for o := range options.All() {
 			value, has := optionValue(a.Text, o)
-			if !has || c.compresses() {
-				continue
+			if value == "" && i+1 < len(args) && args[i+1].Static {
+				value = args[i+1].Text
 			}
-			if c.Name == "man" && i+1 < len(args) && (viewers.Has(value) || value == "" && viewers.Has(args[i+1].Text)) {
+			words := strings.Fields(value)
+			if !has || len(words) > 0 && usualValues()[c.Name].Has(words[0]) && plainCommand(words, false) {
 				continue
 			}
 			// it runs here, whatever git does with other words
 			unclear := w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() {
-				switch {
-				case value != "":
-					w.guessText(at, value)
-					w.guessIn(at, value)
-				case i+1 < len(args):
+				if i+1 < len(args) && (value == "" || value == args[i+1].Text) {
 					w.guessWords(at, args[i+1:])
-					if args[i+1].Static {
-						w.guessText(at, args[i+1].Text)
-						w.guessIn(at, args[i+1].Text)
-					}
 				}
+				w.guessText(at, value)
+				w.guessIn(at, value)
 			})
 			w.launches(at, a.Text+" names a program to run", !unclear && clearOptions.Has(cmp.Or(sub, c.Name)), args[i:])
 		}

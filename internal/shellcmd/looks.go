@@ -171,8 +171,8 @@ var showRows = []row{
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
 		knownWords, debugsOwn)}},
-	{"gdb", "batch q nx ex=! eval-command=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "batch"),
-		knownWords, debugsOwn)}},
+	{"gdb", "batch q nx args ex=! eval-command=!", spec{oneDash: true, runs: plainGdb,
+		check: checks(needs("it asks", "batch"), knownWords, debugsOwn)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
@@ -214,7 +214,8 @@ func asks(from int, options ...string) func(*invocation) string {
 		if slices.ContainsFunc(queries, func(q Word) bool { return !q.Static || !plainQuery(q.Text) }) {
 			return "it is no query"
 		}
-		if len(u.command.Redirects) > 0 || len(queries) == 0 && !u.has(options...) {
+		reads := slices.ContainsFunc(u.command.Redirects, func(r Redirect) bool { return r.Op[0] == '<' })
+		if reads || len(queries) == 0 && !u.has(options...) {
 			return "it reads queries"
 		}
 		return ""

@@ -67,6 +67,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			apt|apt-get|dnf|yum install|update a, pacman -S|-Q|-Ss a, dpkg -i a, rpm -i a, brew install|upgrade|services\ list a,
 			apk add a, conda install|create a, npm uninstall a, npm pkg set version=1, pip uninstall a,
 			psql -U a -l, psql --command='select\ 1'|--command\ 'select\ 1', mysql -ua -pb c -e|--execute 'select\ 1',
+			sqlite3 -csv a 'select\ 1' > b, gdb -batch -ex run -ex bt --args ./a b,
 			sqlite3 a 'pragma\ table_info(b)'|'PRAGMA\ integrity_check;'|.dump, duckdb a 'select\ 1', cqlsh -e 'describe\ tables',
 			clickhouse-client -q|--query 'select\ 1', redis-cli get|llen|info|ping|config\ get|cluster\ nodes|script\ exists a,
 			mongosh --eval 'db.version()'|'db.a.find({b:1}).limit(5)'|'printjson(db.a.stats())', mongosh a --quiet --eval 'db.a.count()',

@@ -280,7 +280,8 @@ var fileRows = []row{
 		spec{operands: paths, oneDash: true}},
 	{"fd|fdfind", "e= t= H I d= E= a p g i s u F 0 S= c= extension= type= hidden no-ignore max-depth= min-depth= " +
 		"exact-depth= exclude= absolute-path full-path glob ignore-case case-sensitive unrestricted fixed-strings print0 " +
-		"size= changed-within= changed-before= color= max-results= no-ignore-vcs", spec{operands: firstText}},
+		"size= changed-within= changed-before= color= max-results= no-ignore-vcs C/ base-directory/ search-path/",
+		spec{operands: firstText}},
 	{"grep|egrep|fgrep", "A= B= C= E F G P a b c e= f/ h H i I l L m= n o q r R s U v V w x y z T Z extended-regexp " +
 		"fixed-strings basic-regexp perl-regexp regexp= file/ ignore-case no-ignore-case invert-match word-regexp " +
 		"line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent " +

@@ -160,8 +160,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh
 			auth status -t|--show-token, getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
-			codex --dangerously-bypass-approvals-and-sandbox|--yolo, gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider
-			--yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
+			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
+			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
 			trust|approve`},
 		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k, init|telinit
 			0|1|6|q|s|S`},
@@ -207,7 +207,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
 			npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper
 			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
-			direnv allow|permit|grant, mise trust, husky add|set`},
+			direnv allow|permit|grant, mise trust, husky add|set, code|codium|cursor|windsurf --install-extension`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}.uses()
 })

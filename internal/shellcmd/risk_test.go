@@ -167,6 +167,8 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 	t.Parallel()
 	const programs = `PAGER|GIT_PAGER|EDITOR|VISUAL|BROWSER|GIT_SSH_COMMAND|GIT_ASKPASS|RSYNC_RSH|RUSTC_WRAPPER|SHELL|CC|` +
 		`LESSOPEN|FZF_DEFAULT_COMMAND|KUBE_EDITOR|VIMINIT`
+	rated(t, "high", "cross-env NODE_OPTIONS=-rx node a", "npx cross-env CC=./x make", "PS4='$(x)' bash -xc ls", "PAGER=/tmp/x ssh -i a", "PAGER=/tmp/x ssh h ls")
+	rated(t, "medium", "cross-env NODE_ENV=test jest", "PS4='+ $(date) ' bash -xc ls", "docker run -e CC=/x a")
 	for level, lines := range map[string]string{
 		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"
 			PAGER|EDITOR|CC  sh  python3  rm  "bash -c x"  ${A:-./x}  $(which ./x)

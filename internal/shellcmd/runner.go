@@ -214,7 +214,7 @@ func (w *walker) textRunner(at int) {
 		w.doubt(at, "it runs text as commands") // all of which is parsed below
 	}
 	u := &invocation{command: &c}
-	plain := c.Name == "ssh" && u.read(sshLooks(), c.Args) == ""
+	plain := c.Name == "ssh" && !c.severe && u.read(sshLooks(), c.Args) == ""
 	if plain && len(u.operands) == 0 { // it connects to nothing
 		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
@@ -249,14 +249,14 @@ func (w *walker) textRunner(at int) {
 	}
 	from := len(w.all.commands)
 	w.string(at, static(strings.Join(all, " ")), c.Name)
-	looks := c.Name == "ssh" && !c.severe && w.all.err == nil && len(w.all.commands) > from
+	looks := plain && w.all.err == nil && len(w.all.commands) > from
 	for i := range w.all.commands[from:] {
 		part := &w.all.commands[from+i]
 		looks = looks && onlyReads(part, workdirs{any: true}) == "" &&
 			(naming.Has(part.Name) || !slices.ContainsFunc(part.inputs(), secret))
 	}
 	// on the other machine
-	if looks && plain && plainHost().MatchString(u.operands[0].Text) {
+	if looks && plainHost().MatchString(u.operands[0].Text) {
 		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
 }
@@ -550,21 +550,12 @@ func asText(options string, args []Word) string {
 	return readsCode
 }
 
-// compressors are programs by which tar packs and unpacks.
-const compressors lazy.Words = "gzip bzip2 xz zstd zstdmt lz4 lzip lzma lzop pigz pbzip2 pixz plzip pxz unzstd unxz brotli"
+// usualValues are the programs that the options of others usually name: by which tar packs and man shows.
+var usualValues = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{"tar": compressors, "bsdtar": compressors, "man": viewers}
+})
 
-// compresses reports a tar whose only option with a program names one of them, perhaps with a level.
-func (c *Command) compresses() bool {
-	if c.Name != "tar" && c.Name != "bsdtar" {
-		return false
-	}
-	_, options := splitOptions(c.Args, string(programOptions()["tar"]))
-	return len(options) > 0 && !slices.ContainsFunc(options, func(g given) bool {
-		program, level, _ := strings.Cut(g.value.Text, " ")
-		return g.name != "-I" && g.name != "--use-compress-program" || !compressors.Has(program) ||
-			strings.Trim(level, "-0123456789T ") != ""
-	})
-}
+const compressors lazy.Words = "gzip bzip2 xz zstd zstdmt lz4 lzip lzma lzop pigz pbzip2 pixz plzip pxz unzstd unxz brotli"
 
 // runsBeside says what is doubtful about source with a file of the folder, which is a script as any other, and about
 // pushd and popd, which changeDir follows; "" if they do something else.

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -76,7 +77,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 			}
 		}
 		if folder := part.clones(); folder != "" {
-			unpacked = append(unpacked, part.found(folder))
+			unpacked, modules[path.Base(folder)] = append(unpacked, part.found(folder)), true
 		}
 		files := append(part.written(), part.redirected()...)
 		wraps := i+1 < len(s.Commands) && len(s.Commands[i+1].Via) > len(part.Via) && s.Commands[i+1].downloads()
@@ -120,17 +121,20 @@ func ranFiles(s *Script, c Context) (why []string) {
 
 // clones is the folder into which a command fetches a repository from an address, "" if it does not.
 func (c *Command) clones() string {
-	at := slices.IndexFunc(c.Args, func(a Word) bool { return a.Text == "clone" })
-	if at < 0 || !slices.Contains([]string{"git", "hg", "gh", "glab"}, c.Name) {
+	at := slices.IndexFunc(c.Args, func(a Word) bool {
+		return a.Text == "clone" || c.Name == "svn" && (a.Text == "checkout" || a.Text == "co" || a.Text == "export")
+	})
+	if at < 0 || !slices.Contains([]string{"git", "hg", "gh", "glab", "svn"}, c.Name) {
 		return ""
 	}
+	hub := c.Name == "gh" || c.Name == "glab"
 	operands, _ := splitOptions(c.Args[at+1:], "-b --branch -o --origin -c --config -u --upload-pack --depth -j --jobs "+
 		"--reference --template --filter --separate-git-dir")
 	switch {
-	case len(operands) == 0 || (c.Name == "git" || c.Name == "hg") && !address().MatchString(operands[0].Text):
+	case len(operands) == 0 || !hub && operands[0].Static && !address().MatchString(operands[0].Text):
 		return ""
 	case len(operands) > 1:
-		return operands[1].where()
+		return cmp.Or(operands[1].where(), operands[1].Text)
 	}
 	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
 }
@@ -164,8 +168,11 @@ func (c *Command) readsInput() bool {
 // movedFiles say which commands delete what another one has moved to a place where files are made again, or to nowhere.
 func movedFiles(s *Script, c Context) (why []string) {
 	var moved []string
-	for i := range s.Commands {
-		part := &s.Commands[i]
+	for i := range 2 * len(s.Commands) { // what trap runs comes last
+		part := &s.Commands[i%len(s.Commands)]
+		if i >= len(s.Commands) && !slices.Contains(part.Via, "trap") {
+			continue
+		}
 		p := c.workdirs(part.dirs)
 		sub, args := part.gitArgs()
 		if sub == "" {
@@ -321,16 +328,16 @@ func (s *Script) secrets() *secretsIn {
 				in.functions[name] = in.functions[name] || reads
 			}
 		}
-		if !reads {
-			continue
+		_, fed := in.reading(c.input)
+		if reads {
+			in.readers = append(in.readers, i)
 		}
-		in.readers = append(in.readers, i)
 		files := c.redirected()
-		if slices.ContainsFunc(c.Args, secret) {
+		if fed || slices.ContainsFunc(c.Args, secret) {
 			files = append(files, c.written()...)
 		}
-		for _, f := range files {
-			in.files[c.found(f.Text)] = c.Text
+		for n := 0; n < len(files) && (reads || fed); n++ {
+			in.files[c.found(files[n].Text)] = c.Text
 		}
 	}
 	for range 3 { // the value of a variable may be that of another one
@@ -346,27 +353,28 @@ func (s *Script) secrets() *secretsIn {
 	return in
 }
 
-var positionals = []Word{{Text: "1"}, {Text: "2"}, {Text: "3"}, {Text: "4"}, {Text: "5"}, {Text: "@"}, {Text: "*"}}
-
 // set records the variables that a command sets to what a reader prints: of read, and the arguments of a function.
 func (in *secretsIn) set(i int) {
 	c := &in.commands[i]
-	_, calls := in.functions[c.Name]
 	names, texts, reader, ok := c.Args, c.Args, 0, false
+	_, calls := in.functions[c.Name]
 	switch {
 	case c.Name == "read" || c.Name == "mapfile" || c.Name == "readarray":
-		reader, ok = in.reading(c.input)
-		texts = nil
+		if reader, ok = in.reading(c.input); !ok {
+			reader, ok = in.reading(span{i, i + 1}) // by a redirect
+		}
 		for _, r := range c.Redirects {
-			texts = append(texts, r.Target)
-			if r.Op == "<" && secret(r.Target) {
-				reader, ok = i, true
-			}
+			texts = append(slices.Clip(texts), r.Target)
 		}
 	case c.Name == "printf" && len(c.Args) > 1 && c.Args[0].Text == "-v":
 		names = c.Args[1:2]
-	case calls:
-		names = positionals
+	case len(c.Assigns) > 0 && (c.Name == "" || exports.Has(c.Name)):
+		names, texts = nil, []Word{{Text: c.Text}}
+		for _, name := range c.Assigns {
+			names = append(names, static(name))
+		}
+	case calls || shells.Has(c.Name):
+		names = []Word{{Text: "1"}, {Text: "2"}, {Text: "3"}, {Text: "@"}, {Text: "*"}}
 	default:
 		return
 	}
@@ -566,16 +574,22 @@ func (c *Command) runsFrom(folders []string) bool {
 		})
 	}
 	ran, at := c.ranFile(), c.found(".")
-	names := func(a Word) bool { // make -C a, npm --prefix=a
-		_, value, attached := strings.Cut(a.Text, "=")
-		if !attached {
-			value = a.where()
-		}
-		return value != "" && c.Name != "git" && slices.ContainsFunc(folders, func(folder string) bool {
-			return folder != "." && under(c.found(value), folder)
-		})
+	if ran != "" && in(ran) || unseen(c) == "" || at != "." && in(at) {
+		return ran != "" && in(ran) || unseen(c) != ""
 	}
-	return ran != "" && in(ran) || unseen(c) != "" && (at != "." && in(at) || slices.ContainsFunc(c.Args, names))
+	for i, a := range c.Args { // make -C a, npm --prefix=a, go run ./a
+		option, value, attached := strings.Cut(a.Text, "=")
+		if !attached {
+			option, value = c.Args[max(0, i-1)].Text, cmp.Or(a.where(), a.Text)
+		}
+		file, into := c.found(value), slices.Contains([]string{"-C", "--directory", "--prefix", "--cwd"}, option)
+		if c.Name != "git" && file != "." && slices.ContainsFunc(folders, func(folder string) bool {
+			return folder != "." && under(file, folder) || folder == "." && into && in(file)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // ranFile is the file that a command runs: a program, a script of a shell or an interpreter, or of source.

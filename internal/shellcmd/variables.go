@@ -118,7 +118,9 @@ func (w *walker) variable(at int, name string, value Word) {
 	case settingsPlace().MatchString(name) && strings.HasPrefix(text, "/tmp/"):
 		w.severe(at, name+" has programs follow the settings in "+value.Text)
 	case prompt().MatchString(name):
-		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) {
+		from := len(w.all.commands)
+		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) ||
+			slices.ContainsFunc(w.all.commands[from:], doesMore) {
 			w.severe(at, "what is in "+name+" cannot be determined")
 		}
 	}
@@ -136,14 +138,15 @@ func (w *walker) guessValue(at int, name string, value Word) {
 		text, value.Static = m[2]+m[3], true
 	}
 	unclear := !value.Static || w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(text, "|-!@ ")) })
-	other := func(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs{any: true}) != "" }
 	if words := strings.Fields(text); value.Static && (len(words) == 0 || plainCommand(words, name == "SHELL")) {
 		return
 	}
-	if unclear || len(w.all.commands) == from || slices.ContainsFunc(w.all.commands[from:], other) {
+	if unclear || len(w.all.commands) == from || slices.ContainsFunc(w.all.commands[from:], doesMore) {
 		w.severe(at, "what is in "+name+" cannot be determined")
 	}
 }
+
+func doesMore(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs{any: true}) != "" }
 
 // plainCommand reports words that begin with a program of the machine, such as a pager, an editor or a compiler, with
 // options behind it: none that runs what it is given, unless that is what a shell is for.
@@ -161,7 +164,8 @@ func plainCommand(words []string, shell bool) bool {
 		return len(options) == 0
 	case name == "ssh":
 		u := &invocation{command: &Command{Name: name}}
-		return !strings.ContainsAny(textOf(options), "$`;|&<>(){}'\"\\*?!#\n") && u.read(sshLooks(), options) == "" && len(u.operands) == 0
+		return u.read(sshLooks(), options) == "" && len(u.operands) == 0 &&
+			!strings.ContainsAny(textOf(options), "$`;|&<>(){}'\"\\*?!#\n")
 	case compilerCaches.Has(name):
 		return len(options) == 0 || plainCommand(words[1:], false)
 	}
