@@ -577,7 +577,7 @@ func (f *floor) texts(words []Word) (out []string) {
 
 var (
 	variable   = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
-	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|which|command -v|type -[pP]|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
 	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
@@ -586,7 +586,8 @@ var (
 // printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
 func printedBy(text string) string {
 	if m := printed().FindStringSubmatch(text); m != nil {
-		return strings.TrimSpace(m[1])
+		text, _ = ansi(strings.TrimSpace(m[1]))
+		return text
 	}
 	m := listing().FindStringSubmatch(text)
 	switch {

@@ -94,18 +94,7 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	case "find":
 		words = found(args)
 	case "fd", "fdfind":
-		u := &invocation{command: c}
-		u.read(specs()["fd"], c.Args) // before -x
-		folders := u.operands[min(1, len(u.operands)):]
-		for _, g := range u.given {
-			if g.name == "C" || g.name == "base-directory" || g.name == "search-path" {
-				folders = append(folders, g.value)
-			}
-		}
-		few := u.has("e", "extension", "S", "size", "changed-within", "changed-before")
-		if !few && (len(u.operands) == 0 || strings.Trim(u.operands[0].Text, ".*^$") == "") {
-			words = found(f.texts(folders))
-		}
+		words = f.foundByFd(c)
 	case "xargs":
 		words = f.reads(c)
 		_, place = xargsReads(c.Args)
@@ -196,6 +185,10 @@ func (f *floor) prints(s span) (words []string) {
 			words = append(words, listed(args, true)...)
 		case c.Name == "find":
 			words = append(words, found(args)...)
+		case c.Name == "fd" || c.Name == "fdfind":
+			words = append(words, f.foundByFd(c)...)
+		case c.Name == "tree", c.Name == "rg" && slices.Contains(args, "--files"):
+			words = append(words, found(slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }))...)
 		case !c.built && !passesAll(c.Name, args):
 			words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(w, "*") })
 		}
@@ -209,6 +202,23 @@ func found(args []string) (words []string) {
 		words = append(words, strings.TrimSuffix(folder, "/")+wholeTree)
 	}
 	return words
+}
+
+// foundByFd is what an fd prints that selects all, as patterns.
+func (f *floor) foundByFd(c *Command) []string {
+	u := &invocation{command: c}
+	u.read(specs()["fd"], c.Args) // before -x
+	folders := u.operands[min(1, len(u.operands)):]
+	for _, g := range u.given {
+		if g.name == "C" || g.name == "base-directory" || g.name == "search-path" {
+			folders = append(folders, g.value)
+		}
+	}
+	if u.has("e", "extension", "S", "size", "changed-within", "changed-before") ||
+		len(u.operands) > 0 && strings.Trim(u.operands[0].Text, ".*^$") != "" {
+		return nil
+	}
+	return found(f.texts(folders))
 }
 
 // listed are the names that ls prints, as patterns; where they may be meant to be in its folder, also with that.

@@ -161,8 +161,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			auth status -t|--show-token, getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
-			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
-			trust|approve`},
+			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force,
+			amp --dangerously-allow-all, toolhost --approve, toolhost trust|approve`},
 		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k, init|telinit
 			0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},

@@ -314,12 +314,12 @@ type secretsIn struct {
 	commands  []Command
 	readers   []int             // found once: there may be many that send
 	files     map[string]string // with the command that has written to it
-	variables map[string]int    // the reader, or -1 for the value of a secret variable
+	variables map[string][]int  // the readers, and -1 for the value of a secret variable
 	functions map[string]bool   // those that print secrets are true
 }
 
 func (s *Script) secrets() *secretsIn {
-	in := &secretsIn{s.Commands, nil, map[string]string{}, map[string]int{}, map[string]bool{}}
+	in := &secretsIn{s.Commands, nil, map[string]string{}, map[string][]int{}, map[string]bool{}}
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		reads := in.functions[c.Name] || c.readsSecret()
@@ -328,7 +328,7 @@ func (s *Script) secrets() *secretsIn {
 				in.functions[name] = in.functions[name] || reads
 			}
 		}
-		_, fed := in.reading(c.input)
+		fed := len(in.reading(c.input)) > 0
 		if reads {
 			in.readers = append(in.readers, i)
 		}
@@ -345,8 +345,8 @@ func (s *Script) secrets() *secretsIn {
 			in.set(i)
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.values)) {
-			if reader, ok := in.held(s.values[name]); ok {
-				in.variables[name] = reader
+			if readers := in.held(s.values[name]); readers != nil {
+				in.variables[name] = readers
 			}
 		}
 	}
@@ -356,13 +356,11 @@ func (s *Script) secrets() *secretsIn {
 // set records the variables that a command sets to what a reader prints: of read, and the arguments of a function.
 func (in *secretsIn) set(i int) {
 	c := &in.commands[i]
-	names, texts, reader, ok := c.Args, c.Args, 0, false
+	names, texts, readers := c.Args, c.Args, []int(nil)
 	_, calls := in.functions[c.Name]
 	switch {
 	case c.Name == "read" || c.Name == "mapfile" || c.Name == "readarray":
-		if reader, ok = in.reading(c.input); !ok {
-			reader, ok = in.reading(span{i, i + 1}) // by a redirect
-		}
+		readers = slices.Concat(in.reading(c.input), in.reading(span{i, i + 1})) // by a redirect
 		for _, r := range c.Redirects {
 			texts = append(slices.Clip(texts), r.Target)
 		}
@@ -378,60 +376,67 @@ func (in *secretsIn) set(i int) {
 	default:
 		return
 	}
-	for n := 0; n < len(texts) && !ok; n++ {
-		reader, ok = in.held(texts[n].Text)
+	for n := 0; n < len(texts) && len(readers) == 0; n++ {
+		readers = in.held(texts[n].Text)
 	}
-	for n := 0; n < len(names) && ok; n++ {
-		in.variables[names[n].Text] = reader
+	for n := 0; n < len(names) && len(readers) > 0; n++ {
+		in.variables[names[n].Text] = readers
 	}
 }
 
-// reading is the first reader among some commands.
-func (in *secretsIn) reading(s span) (reader int, ok bool) {
-	if at, _ := slices.BinarySearch(in.readers, s.from); at < len(in.readers) && in.readers[at] < s.to {
-		return in.readers[at], true
-	}
-	return 0, false
+// reading are the readers among some commands.
+func (in *secretsIn) reading(s span) []int {
+	from, _ := slices.BinarySearch(in.readers, s.from)
+	to, _ := slices.BinarySearch(in.readers, s.to)
+	return in.readers[from:max(from, to)]
 }
 
-// held is the reader whose output is in a text, -1 for the value of a secret variable.
-func (in *secretsIn) held(text string) (reader int, ok bool) {
+const maxHeld = 8 // readers of which a text holds something; more make no difference
+
+// held are the readers whose output is in a text, and -1 for the value of a secret variable.
+func (in *secretsIn) held(text string) (readers []int) {
 	for _, m := range variables().FindAllStringSubmatch(text, 10) {
-		if reader, ok = in.variables[m[1]]; ok {
-			return reader, true
+		readers = append(readers, in.variables[m[1]]...)
+	}
+	for i := 0; i < len(in.readers) && len(readers) < maxHeld && strings.ContainsAny(text, "(`"); i++ {
+		c := &in.commands[in.readers[i]]
+		if strings.Contains(text, c.Text) && (!in.functions[c.Name] || strings.Contains(text, "$("+c.Text) ||
+			strings.Contains(text, "`"+c.Text)) {
+			readers = append(readers, in.readers[i])
 		}
 	}
-	if !strings.ContainsAny(text, "(`") {
-		return -1, hasSecret(text)
+	if hasSecret(text) {
+		readers = append(readers, -1)
 	}
-	for _, reader = range in.readers {
-		words := in.commands[reader].Text
-		if strings.Contains(text, words) && (!in.functions[in.commands[reader].Name] ||
-			strings.Contains(text, "$("+words) || strings.Contains(text, "`"+words)) {
-			return reader, true
-		}
-	}
-	return -1, hasSecret(text)
+	slices.Sort(readers)
+	readers = slices.Compact(readers)
+	return readers[:min(len(readers), maxHeld)]
 }
 
 // givenTo says what a command sends of that, "" for nothing.
 func (in *secretsIn) givenTo(c *Command, input bool) string {
-	reader, ok := in.reading(c.input)
-	ok = ok && input
-	for n := 0; n < len(c.Args) && !ok; n++ {
-		a := c.Args[n]
+	own := func(reader int) bool { // for a program of this machine
+		return c.local() && (archivers.Has(in.commands[reader].Name) || dumps.Has(in.commands[reader].Name))
+	}
+	for _, reader := range in.reading(c.input) {
+		if input && !own(reader) {
+			return "what " + in.commands[reader].Text + " prints"
+		}
+	}
+	for n, a := range c.Args {
 		if a.Static {
 			continue
 		}
-		if reader, ok = in.held(a.Text); ok && reader < 0 && c.sendsVariable(n) {
-			return a.Text
+		for _, reader := range in.held(a.Text) {
+			switch {
+			case reader < 0 && c.sendsVariable(n):
+				return a.Text
+			case reader >= 0 && !own(reader) && !c.usesToken(n, &in.commands[reader]):
+				return "what " + in.commands[reader].Text + " prints"
+			}
 		}
-		ok = ok && reader >= 0 && !c.usesToken(n, &in.commands[reader])
 	}
-	if !ok || c.local() && (archivers.Has(in.commands[reader].Name) || dumps.Has(in.commands[reader].Name)) {
-		return "" // which is a program of this machine
-	}
-	return "what " + in.commands[reader].Text + " prints"
+	return ""
 }
 
 // selecting are programs that print a part of what they read, or what they are given.
@@ -640,7 +645,11 @@ func (c *Command) prints() string {
 		return text
 	}
 	if c.Name == "echo" || c.Name == "printf" {
-		text, _ := ansi(textOf(c.Args))
+		words := c.Args
+		if len(words) > 0 && strings.Trim(words[0].Text, `%sbn\ `) == "" { // a format for the others
+			words = words[1:]
+		}
+		text, _ := ansi(textOf(words))
 		return text
 	}
 	return ""

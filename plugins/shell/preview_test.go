@@ -67,6 +67,8 @@ func TestPreviewAsks(t *testing.T) {
 		"another shell":     {map[string]any{"command": "ls"}, "sh", "ask", "medium", "another way than bash"},
 		"with variables": {map[string]any{"command": "ls", "env": map[string]string{"A": "b"}}, "bash", "", "medium",
 			"variables given"},
+		"with a pager":       {map[string]any{"command": "ls", "env": map[string]string{"PAGER": "cat"}}, "bash", "", "medium", "given"},
+		"with another pager": {map[string]any{"command": "ls", "env": map[string]string{"PAGER": "./x"}}, "bash", "ask", "high", "PAGER"},
 		"in a folder":        {map[string]any{"command": "cat ../x", "workdir": "sub"}, "bash", "", "low", "cat ../x"},
 		"out of a folder":    {map[string]any{"command": "cat ../../x", "workdir": "sub"}, "bash", "", "medium", "outside"},
 		"in another folder":  {map[string]any{"command": "ls", "workdir": "/"}, "bash", "", "medium", "outside"},
