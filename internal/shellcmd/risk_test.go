@@ -170,7 +170,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 	rated(t, "high", "cross-env NODE_OPTIONS=-rx node a", "npx cross-env CC=./x make", "PS4='$(x)' bash -xc ls", "PAGER=/tmp/x ssh -i a", "PAGER=/tmp/x ssh h ls")
 	rated(t, "medium", "cross-env NODE_ENV=test jest", "PS4='+ $(date) ' bash -xc ls", "docker run -e CC=/x a")
 	for level, lines := range map[string]string{
-		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"
+		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"  /usr/../tmp/x
 			PAGER|EDITOR|CC  sh  python3  rm  "bash -c x"  ${A:-./x}  $(which ./x)
 			GIT_SSH_COMMAND  "ssh -F x"  "ssh -o ProxyCommand=x"  "ssh h ls"  "ssh -i a;x"  "ssh -i $(x)"
 			NODE_OPTIONS  --require=./x  "-r ./x"  --import=x  --env-file=x  --inspect=0.0.0.0:1  $(x)
@@ -188,7 +188,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 			EDITOR|VISUAL|GIT_EDITOR  true  :  vim  "code --wait"  "$EDITOR"  "${EDITOR:-vi}"
 			GIT_SEQUENCE_EDITOR  "sed -i s/pick/edit/"
 			BROWSER  none  firefox
-			CC|CXX  clang  gcc-12  "ccache gcc"  "clang -m32"  /usr/bin/cc  "zig cc"  $(which gcc)
+			CC|CXX  clang  gcc-12  "ccache gcc"  "clang -m32"  /usr/bin/cc  /usr/lib/llvm-15/bin/clang  "zig cc"  $(which gcc)
 			GIT_SSH_COMMAND  ssh  "ssh -i ~/.ssh/a"  "ssh -o StrictHostKeyChecking=no"
 			RUSTC_WRAPPER  sccache
 			SHELL  /bin/bash  zsh

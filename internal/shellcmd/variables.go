@@ -152,7 +152,7 @@ func doesMore(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs
 // options behind it: none that runs what it is given, unless that is what a shell is for.
 func plainCommand(words []string, shell bool) bool {
 	folder, name := path.Split(words[0])
-	if folder != "" && !programFolders.Has(path.Clean(folder)) {
+	if folder != "" && !programFolders.Has(path.Clean(folder)) && !installed().MatchString(path.Clean(folder)) {
 		return false
 	}
 	options := make([]Word, len(words)-1)
@@ -181,6 +181,7 @@ const viewers lazy.Words = "cat less more most delta diff-so-fancy difft bat bat
 const compilerCaches lazy.Words = "ccache sccache distcc icecc"
 
 var (
+	installed        = lazy.Regexp(`^/(usr|opt|nix/store|Library|Applications)/`)
 	plainProgramName = lazy.Regexp(`^[A-Za-z0-9_][\w.+-]*$`)
 	plainOption      = lazy.Regexp(`^(-[\w=,.+-]*|\d+|c(c|\+\+))$`)
 )
