@@ -385,21 +385,15 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 // closes are the rights without which no one gets into a folder.
 const closes lazy.Words = `000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=`
 
-// aliases examines the aliases that git is given for this call.
-func (f *floor) aliases(args []string) string {
-	for i, a := range args {
-		_, text, ok := strings.Cut(a, "=!")
-		if ok = ok && i > 0 && args[i-1] == "-c" && strings.HasPrefix(a, "alias."); !ok && i > 0 {
-			text, ok = strings.CutPrefix(a, "!") // of git config
-			ok = ok && strings.HasPrefix(args[i-1], "alias.")
-		}
-		if ok {
-			if why := f.nested(text); why != "" {
-				return why
-			}
-		}
+// shellAlias is an alias for a shell that git is given, for one call or its settings.
+var shellAlias = lazy.Regexp(`(?:^|\s)(?:-c|config(?: --?[\w-]+)*(?: set)?) alias\.[^\s=]+[= ]!(.*)`)
+
+// aliases examines such aliases.
+func (f *floor) aliases(args []string) (why string) {
+	for _, found := range shellAlias().FindAllStringSubmatch(strings.Join(args, " "), -1) {
+		why = cmp.Or(why, f.nested(found[1]))
 	}
-	return ""
+	return why
 }
 
 // cleans examines git clean, which deletes what is not committed in the folder of -C or --work-tree, or in its own.

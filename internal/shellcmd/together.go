@@ -473,7 +473,7 @@ func sentSecrets(s *Script) (why []string) {
 			continue
 		}
 		sendsInput := sends || part.Name == "http" || part.Name == "https" || part.Name == "xh" ||
-			slices.ContainsFunc(part.Args, sendsInput)
+			slices.ContainsFunc(part.Args, func(a Word) bool { return sendsStdin().MatchString(a.Text) })
 		var files []string
 		switch _, given := splitOptions(part.Args, "-F --field --body-file --notes-file --input"); part.Name {
 		case "gh", "glab", "git": // other words may be about a file
@@ -539,10 +539,6 @@ func (c *Command) sendsVariable(n int) bool {
 func hasSecret(text string) bool {
 	m := variables().FindStringSubmatch(text)
 	return m != nil && secretVariable(m[1])
-}
-
-func sendsInput(a Word) bool {
-	return sendsStdin().MatchString(a.Text)
 }
 
 var sendsStdin = lazy.Regexp(`([@=<]|^-T|^)(-|/dev/stdin)$`)
