@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,6 +61,21 @@ func Resolved(path string) string {
 		return cmp.Or(to, path)
 	}
 	return filepath.Join(Resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+// Written is [Resolved] for a file that is going to be written, so that a link stays a link: one that leads to nothing
+// is followed too, but not into /proc, where the placeholders of sandboxes lead.
+func Written(path string) string {
+	const links = 40 // as many as systems follow
+	path = Resolved(path)
+	for range links {
+		to, err := os.Readlink(path)
+		if err != nil || strings.HasPrefix(to, "/proc/") {
+			break
+		}
+		path = Resolved(Absolute(filepath.Dir(path), to))
+	}
+	return path
 }
 
 // SameFile reports whether two paths lead to one file.
@@ -120,13 +136,27 @@ func OpenRegular(path string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = ErrIrregular
+		err = &fs.PathError{Op: "open", Path: path, Err: ErrIrregular}
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// ReadRegular reads a regular file of at most limit bytes. It never blocks.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, err := OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes, which is the limit", path, limit)
+	}
+	return data, err
 }
 
 // OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and

@@ -91,6 +91,12 @@ func serveBadly(breaks string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
+	if breaks == "start in a child" {
+		cmd := exec.Command(os.Args[0], "bad-plugin", none)
+		cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+		_ = cmd.Run()
+		return
+	}
 	p := &badPlugin{breaks: breaks, runs: map[string]bool{}}
 	if file, is := strings.CutPrefix(breaks, "daemons "); is {
 		p.pids = file
@@ -184,8 +190,12 @@ func (p *badPlugin) result(ctx context.Context, r *pluginv1.CallRequest, send fu
 	failure := func(code, message string) *pluginv1.Result {
 		return &pluginv1.Result{Error: &pluginv1.Error{Code: code, Name: "Failed", Message: message}}
 	}
-	if len(r.GetArguments()) > 0 && r.GetArguments()[len(r.GetArguments())-1] != '}' && p.breaks != "bad_arguments" {
+	if a := r.GetArguments(); len(a) > 0 && a[len(a)-1] != '}' && p.breaks != "bad_arguments" &&
+		p.breaks != "ignores arguments" {
 		return failure("E_TOOL_INVALID_ARGS", "not JSON")
+	}
+	if p.breaks == "ignores arguments" && r.GetTool() != "echo" && r.GetTool() != unknown {
+		os.Exit(3)
 	}
 	if p.pids != "" && r.GetTool() != "" {
 		p.daemon()

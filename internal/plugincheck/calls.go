@@ -57,13 +57,13 @@ func (c *checker) unknownTool(ctx context.Context, p *process) *problem {
 func (c *checker) badArguments(ctx context.Context, p *process) *problem {
 	const fix = "A host checks arguments first, but decode them with care all the same: answer with a result whose " +
 		"error has the code E_TOOL_INVALID_ARGS."
-	for _, t := range c.description.Tools {
-		r, err := c.call(ctx, p, t.Name, json.RawMessage(`{"`), nil)
+	for _, t := range c.Examples { // a tool that ignores its arguments runs: no other may
+		r, err := c.call(ctx, p, t.Tool, json.RawMessage(`{"`), nil)
 		switch {
 		case err != nil:
-			return failed(fix, "tool %q with arguments that are not JSON: %v%s", t.Name, err, p.stderr.quote())
+			return failed(fix, "tool %q with arguments that are not JSON: %v%s", t.Tool, err, p.stderr.quote())
 		case r.Error == nil:
-			return warned(fix, "tool %q succeeds with arguments that are not JSON", t.Name)
+			return warned(fix, "tool %q succeeds with arguments that are not JSON", t.Tool)
 		}
 	}
 	return nil

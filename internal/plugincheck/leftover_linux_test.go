@@ -57,6 +57,9 @@ func TestOutputIsHeldByAnEscapedProcess(t *testing.T) {
 func TestAPluginThatStopsItself(t *testing.T) {
 	for breaks, want := range map[string]string{"stops itself": "unknown_tool", "start stops itself": "handshake"} {
 		for _, wrapper := range [][]string{nil, {"/bin/sh", "-c", `"$@"; exit`, "sh"}} {
+			if wrapper != nil && want != "handshake" { // whose child no host talks to
+				continue
+			}
 			began := time.Now()
 			report, err := Run(t.Context(), Options{Command: append(wrapper, os.Args[0], "bad-plugin", breaks),
 				Workdir: t.TempDir(), Timeout: 2 * time.Second})

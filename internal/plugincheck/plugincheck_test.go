@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,16 @@ func TestAPluginThatBreaksNoRulePasses(t *testing.T) {
 	}
 }
 
+// A plugin may run a tool whatever its arguments are: wrong ones are sent to tools of the examples alone.
+func TestWrongArgumentsRunNothing(t *testing.T) {
+	until := 1 + slices.IndexFunc(items, func(i item) bool { return i.name == "bad_arguments" })
+	for _, f := range checkBad(t, "ignores arguments", items[:until]).Findings {
+		if f.Status == Fail || f.Item == "bad_arguments" && f.Status != Warn {
+			t.Errorf("%s: %s: %s", f.Item, f.Status, f.Message)
+		}
+	}
+}
+
 // The hint for a start that failed is about its cause.
 func TestHandshakeFix(t *testing.T) {
 	const reason, stays, serve = "Correct what its standard error says", "Let it run until its host ends it", "Listen on"
@@ -59,6 +70,7 @@ func TestHandshakeFix(t *testing.T) {
 		"start hangs":                    {serve, "waiting for the database"},
 		"start ends no line":             {serve, `it printed "1|1|unix|/tmp/x|grpc|", and not the end of that line within 1s`},
 		"start closes its output":        {serve, "it printed no whole line on standard output, and closed that"},
+		"start in a child":               {serve, "a host refuses it, which talks only to the process that it has started"},
 		"handshake":                      {serve, `its first line is "hello\n"`},
 	} {
 		t.Run(breaks, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/gotrace"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -31,6 +33,7 @@ import (
 type process struct {
 	cmd     *exec.Cmd
 	dir     string // of its socket
+	remove  func() // removes it
 	stdin   io.Closer
 	took    time.Duration // until the handshake
 	address string        // as gRPC takes it
@@ -64,29 +67,34 @@ var cookie = wire.EnvCookie + "=" + wire.Cookie
 
 // start runs the plugin until its handshake, and connects to it.
 func start(ctx context.Context, o Options) (_ *process, err error) {
-	dir, err := os.MkdirTemp("", "toolhost-check-")
+	dir, remove, err := fsutil.TempDir(supervise.Options{}.SocketDir(), "toolhost-check-")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir, token: rand.Text(), done: make(chan struct{})}
+	p := &process{dir: filepath.Join(dir, "p"), remove: remove, token: rand.Text(), done: make(chan struct{})}
+	if err = os.Mkdir(p.dir, 0o700); err != nil {
+		remove()
+		return nil, err
+	}
 	p.cmd = exec.Command(o.Command[0], o.Command[1:]...) //nolint:noctx // it ends by the checks, and after them
-	p.cmd.Env = append(environment(dir, p.token), cookie)
+	p.cmd.Env = append(environment(p.dir, p.token), cookie)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = ownGroup()
 	p.cmd.WaitDelay = holdTime
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
 	stdout, theirs, err := os.Pipe()
 	if err != nil {
+		remove()
 		return nil, err
 	}
 	p.cmd.Stdout = theirs
 	began := time.Now()
-	err = p.cmd.Start()
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
 	_ = theirs.Close()
 	if err != nil {
-		_, _ = stdout.Close(), os.RemoveAll(dir)
+		_ = stdout.Close()
+		remove()
 		return nil, err
 	}
 	defer func() {
@@ -126,7 +134,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 			}
 			return p, err
 		}
-		if err := p.connect(got.text); err != nil {
+		if err := p.connect(ctx, got.text); err != nil {
 			return p, err
 		}
 		return p, nil
@@ -159,7 +167,7 @@ type endedError struct {
 func (e *endedError) Unwrap() error { return e.error }
 
 // connect reads the handshake and makes the client.
-func (p *process) connect(line string) error {
+func (p *process) connect(ctx context.Context, line string) error {
 	f := strings.Split(strings.TrimRight(line, "\r\n"), "|")
 	switch {
 	case len(f) < 5 || f[0] != "1" || f[2] != "unix" && !(f[2] == "tcp" && runtime.GOOS == "windows") || f[4] != "grpc":
@@ -175,7 +183,15 @@ func (p *process) connect(line string) error {
 		return fmt.Errorf("it listens at %.200q, which is not directly in PLUGIN_UNIX_SOCKET_DIR", f[3])
 	}
 	p.address = cmp.Or(p.address, "unix:"+f[3])
-	var err error
+	conn, err := (&net.Dialer{Timeout: holdTime}).DialContext(ctx, f[2], f[3])
+	if err != nil {
+		return fmt.Errorf("it accepts no connections when it has printed the handshake: %w", err)
+	}
+	_, _, err = wire.PeerCredentials(p.cmd.Process.Pid).ClientHandshake(ctx, "", conn)
+	if _ = conn.Close(); err != nil {
+		return fmt.Errorf("a host refuses it, which talks only to the process that it has started (a script ends with "+
+			"exec): %w", err)
+	}
 	if p.conn, err = p.dial(p.token); err != nil {
 		return err
 	}
@@ -230,7 +246,7 @@ func (p *process) kill() {
 		killGroup(p.cmd.Process)
 		p.killRest()
 		<-p.done
-		_ = os.RemoveAll(p.dir)
+		p.remove()
 	})
 }
 

@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -38,41 +37,16 @@ type Options struct {
 	Output io.Writer // what the Go command prints
 }
 
-// A Staged is a program in a private folder, which Discard removes.
+// A Staged is a program in a private folder.
 type Staged struct {
 	Name    string // of the plugin
 	Path    string
 	Source  string // absolute, or a module with the version that was chosen
 	Version string // of a Go module, "" if it is not known
-	dir     string
-	lock    *os.File // says that the folder is in use
+	Discard func() // removes the folder
+
+	dir string
 }
-
-// Discard removes the private folder.
-func (s *Staged) Discard() { _, _ = s.lock.Close(), os.RemoveAll(s.dir) }
-
-// removeStale removes what processes that were killed have left in the folder: each folder whose lock is free. One that
-// is a moment old may not be locked yet.
-func removeStale(dir string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		info, err := e.Info()
-		if err != nil || !strings.HasPrefix(e.Name(), fsutil.TempPrefix) || time.Since(info.ModTime()) < time.Minute {
-			continue
-		}
-		if e.IsDir() {
-			lock, err := fsutil.TryLock(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE)
-			if err != nil {
-				continue
-			}
-			_ = lock.Close()
-		}
-		_ = os.RemoveAll(path)
-	}
-}
-
-const lockName = "lock"
 
 var (
 	moduleAt = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
@@ -91,14 +65,11 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 	if o.Name != "" && !toolname.IsPlugin(o.Name) {
 		return nil, fmt.Errorf("%.40q is not a plugin name: it must match %s", o.Name, toolname.PluginPattern)
 	}
-	removeStale(o.Dir)
-	dir, err := os.MkdirTemp(o.Dir, fsutil.TempPrefix)
+	dir, discard, err := fsutil.TempDir(o.Dir, fsutil.TempPrefix)
 	if err != nil {
 		return nil, fsutil.FolderError(err, o.Dir, otherFolder)
 	}
-	s = &Staged{dir: dir, Name: o.Name}
-	// A file system without locks has none; removeStale leaves the folders there as well.
-	s.lock, _ = fsutil.TryLock(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+	s = &Staged{dir: dir, Name: o.Name, Discard: discard}
 	defer func() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			err = fsutil.FolderError(err, o.Dir, otherFolder)

@@ -288,8 +288,12 @@ func TestStaleFoldersAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	killed, running, young := install(), install(), install()
-	_, _ = killed.lock.Close(), young.lock.Close() // as the end of a process does
+	killed, running, young := filepath.Join(dir, ".new-killed"), install(), filepath.Join(dir, ".new-young")
+	for _, path := range []string{killed, young} {
+		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "lock"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file, other := filepath.Join(dir, ".new-lockfile"), filepath.Join(dir, "toolhost-plugin-other")
 	for _, path := range []string{file, other} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -297,10 +301,10 @@ func TestStaleFoldersAreRemoved(t *testing.T) {
 		}
 		age(path)
 	}
-	age(killed.dir)
+	age(killed)
 	age(running.dir)
 	install()
-	for path, want := range map[string]bool{killed.dir: false, file: false, running.Path: true, young.Path: true,
+	for path, want := range map[string]bool{killed: false, file: false, running.Path: true, young: true,
 		other: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s is there: %t", path, !want)
