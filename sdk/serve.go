@@ -5,13 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +27,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -247,17 +248,25 @@ func shutDown(of any, ctx context.Context, decode func(any) error, check grpc.Un
 	return check(ctx, in, &grpc.UnaryServerInfo{Server: of, FullMethod: "/plugin.GRPCController/Shutdown"}, stop)
 }
 
+// maxBase is how many bytes the folder for temporary files may have, so that the path of a socket in one of its folders
+// is not too long.
+const maxBase = 45
+
 // attach serves the plugin in a process that a person has started, for hosts that join it through a file, until SIGINT
 // or SIGTERM. The file is where, or a new one if that is "1".
 func (s *server) attach(where string) error {
 	ctx, stop := signal.NotifyContext(s.base, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	_ = os.Unsetenv(wire.EnvAttach) // not for processes that the plugin starts
-	dir, err := os.MkdirTemp("", "toolhost-attach-")
-	if err != nil {
-		return err
+	base := os.TempDir()
+	if len(base) > maxBase && runtime.GOOS != "windows" { // a plugin listens at a port there
+		base = "/tmp"
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	dir, remove, err := fsutil.TempDir(base, "toolhost-attach-")
+	if err != nil {
+		return fsutil.FolderError(err, base, "set TMPDIR to another folder")
+	}
+	defer remove()
 	if where == "1" {
 		where = filepath.Join(dir, s.plugin.name+".json")
 	}
@@ -296,18 +305,14 @@ func writeAttachment(path string, a wire.Attachment) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".toolhost-attach-")
-	if err != nil {
-		return fmt.Errorf("%s=%s: %w", wire.EnvAttach, path, err)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s=%s is a folder; name a file in it", wire.EnvAttach, path)
 	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err := fsutil.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+		return fsutil.FolderError(fmt.Errorf("%s=%s: %w", wire.EnvAttach, path, err), filepath.Dir(path),
+			"name a file in another one")
 	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return nil
 }
 
 // removeAttachment removes the file unless another process has replaced it.

@@ -39,6 +39,19 @@ func byHand(t *testing.T, file string) *exec.Cmd {
 	return nil
 }
 
+// The folder for temporary files may have a path that is too long for sockets.
+func TestAttachInALongFolder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), strings.Repeat("a", 100), "good.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	byHand(t, file)
+	if spec, err := Attached(file); err != nil || spec.Name != "good" {
+		t.Errorf("the spec is %+v, %v", spec, err)
+	}
+}
+
 func TestJoinAProcessThatWasStartedByHand(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(shortDir(t), "good.json")
