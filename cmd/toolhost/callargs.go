@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -34,11 +34,16 @@ type wordReader struct {
 
 // argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema
 // has one, a repeated key adds an item to a list, and A.B=1 is a member of A. The error names the invalid word.
-func argumentsInWords(tool string, schema json.RawMessage, words []string) (json.RawMessage, error) {
-	r := &wordReader{tool: tool, schema: readSchema(schema, nil), readFile: readArgument, members: map[string]any{},
-		listed: map[string]bool{}}
+func argumentsInWords(ctx context.Context, tool string, schema json.RawMessage, words []string) (json.RawMessage,
+	error) {
+	r := &wordReader{tool: tool, schema: readSchema(schema, nil), members: map[string]any{}, listed: map[string]bool{},
+		readFile: func(path string) ([]byte, error) {
+			return untilInterrupted(ctx, func() ([]byte, error) { return fsutil.ReadRegular(path, sdk.MaxArguments) })
+		}}
 	for _, word := range words {
-		if err := r.word(word); err != nil {
+		if err := r.word(word); ctx.Err() != nil {
+			return nil, errInterrupted
+		} else if err != nil {
 			e := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: err.Error() + "; nothing was run",
 				Suggestion: fmt.Sprintf("`toolhost call %s --help` shows the arguments.", tool), Outcome: sdk.OutcomeNotSent}
 			return nil, newRefusal(e, describe(e))
@@ -47,22 +52,11 @@ func argumentsInWords(tool string, schema json.RawMessage, words []string) (json
 	return rawjson.Encode(r.members, "")
 }
 
-func readArgument(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > sdk.MaxArguments:
-		return nil, fmt.Errorf("%s is %d bytes long; arguments have at most %d", path, info.Size(), sdk.MaxArguments)
-	}
-	return os.ReadFile(path)
-}
-
 func (r *wordReader) word(word string) error {
 	m := argWord().FindStringSubmatch(word)
-	if m == nil {
+	if !utf8.ValidString(word) {
+		return fmt.Errorf("%q is not UTF-8 text, which arguments are", word)
+	} else if m == nil {
 		return fmt.Errorf("%q is not an argument; write KEY=VALUE, KEY:=JSON, or one JSON object alone", word)
 	}
 	key, value := m[1], m[3]

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -69,7 +70,7 @@ func TestArgumentsAsText(t *testing.T) {
 		`text:="@file"|count:=7`:                       `{"count":7,"text":"@file"}`,
 		"text=<>&":                                     `{"text":"<>&"}`,
 	} {
-		got, err := argumentsInWords("p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
+		got, err := argumentsInWords(t.Context(), "p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
 		if err != nil || string(got) != want {
 			t.Errorf("%s gives %s, %v; want %s", words, got, err, want)
 		}
@@ -90,15 +91,17 @@ func TestArgumentsAsText(t *testing.T) {
 		"edits.1.path=x":    "edits.1: the next item of edits is number 0",
 		"count:=x":          `count: the value after := is invalid: "x" is not JSON`,
 		"count:=1 2":        "there is more than one value",
-		"text=@none": "text: stat none: no such file or directory; for a text that begins with @ write " +
+		"text=@none": "text: open none: no such file or directory; for a text that begins with @ write " +
 			"text:='\"@…\"'",
 		"text=@binary":        "text: binary is not UTF-8 text",
-		"text=@.":             "text: . is not a regular file",
+		"text=@.":             "text: open .: not a regular file",
+		"text=\xff":           `"text=\xff" is not UTF-8 text, which arguments are`,
+		"t\xffxt=a":           `"t\xffxt=a" is not UTF-8 text`,
 		"text=a|more":         `"more" is not an argument; write KEY=VALUE`,
 		"maybe=x":             `maybe must be an integer, not "x"`,
 		"deep=1|deep.on=true": `deep must be an object, not "1"`,
 	} {
-		got, err := argumentsInWords("p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
+		got, err := argumentsInWords(t.Context(), "p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
 		if err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasSuffix(err.Error(), "`toolhost call p__x --help` shows the arguments.") {
 			t.Errorf("%s gives %s and the error %v; want %s", words, got, err, want)
@@ -107,13 +110,20 @@ func TestArgumentsAsText(t *testing.T) {
 			t.Errorf("%s: the exit code is another: %v", words, err)
 		}
 	}
-	if _, err := argumentsInWords("p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`),
+	if _, err := argumentsInWords(t.Context(), "p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`),
 		[]string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments; remove "a"`) {
 		t.Errorf("a tool without arguments: %v", err)
 	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := argumentsInWords(interrupted, "p__x", json.RawMessage(wordSchema), []string{"text=@file"}); !errors.Is(err,
+		errInterrupted) {
+		t.Errorf("interrupted while a file is read: %v", err)
+	}
 	const union = `{"type":"object","additionalProperties":false,"anyOf":[{"type":"object","properties":{"a":{"type":` +
 		`"integer"}}},{"type":"object","properties":{"b":{"type":"string"}}}]}`
-	if got, err := argumentsInWords("p__x", json.RawMessage(union), []string{"a=1"}); err != nil || string(got) != `{"a":1}` {
+	got, err := argumentsInWords(t.Context(), "p__x", json.RawMessage(union), []string{"a=1"})
+	if err != nil || string(got) != `{"a":1}` {
 		t.Errorf("a tool with alternatives: %s, %v", got, err)
 	}
 	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false,

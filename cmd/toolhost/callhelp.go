@@ -81,7 +81,7 @@ func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, wor
 	if err != nil {
 		return unreadWords(words), true, nil //nolint:nilerr // the call returns it
 	}
-	arguments, err = argumentsInWords(tool, t.InputSchema, words)
+	arguments, err = argumentsInWords(ctx, tool, t.InputSchema, words)
 	return arguments, false, err
 }
 

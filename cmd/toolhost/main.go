@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -151,11 +152,14 @@ var extend = func(*cobra.Command) {}
 
 // check is the last check of the command line: cobra has checked flags and arguments.
 func (g *globals) check(cmd *cobra.Command) error {
-	for _, name := range []string{"config", "workdir"} { // such as of a variable that is not set: other rules would apply
-		if f := cmd.Root().PersistentFlags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s is empty; name a %s, or leave it out", name, map[string]string{"config": "file",
-				"workdir": "folder"}[name])
+	var empty error // such as of a variable that is not set: other rules would apply, or none
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if what, _ := pflag.UnquoteUsage(f); f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "reason" {
+			empty = fmt.Errorf("--%s is empty; write --%[1]s %s, or leave it out", f.Name, strings.ToUpper(what))
 		}
+	})
+	if empty != nil {
+		return empty
 	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)

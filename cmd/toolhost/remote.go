@@ -81,7 +81,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 		switch {
 		case err == nil:
 			t := described.Tool
-			if arguments, err = argumentsInWords(t.Name, json.RawMessage(t.InputSchema), given); err != nil {
+			if arguments, err = argumentsInWords(ctx, t.Name, json.RawMessage(t.InputSchema), given); err != nil {
 				return err
 			}
 		case errorDetail(err).GetCode() != "":
