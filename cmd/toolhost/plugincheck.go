@@ -99,11 +99,11 @@ func (f *callsFlag) Set(text string) error {
 }
 
 func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format, junit string) error {
-	dir, err := os.MkdirTemp("", "toolhost-check-work-")
+	dir, remove, err := fsutil.TempDir("", "toolhost-check-work-")
 	if err != nil {
 		return temporaryFolderError(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer remove()
 	o.Workdir = dir
 	report, err := plugincheck.Run(cmd.Context(), o)
 	if err != nil {

@@ -157,11 +157,11 @@ func (g *globals) sourceOf(name string) (string, error) {
 }
 
 func (g *globals) installPlugin(ctx context.Context, source string, f installFlags) error {
-	work, err := os.MkdirTemp("", "toolhost-install-") // the program is not known: it gets no folder of the user's
+	work, remove, err := fsutil.TempDir("", "toolhost-install-") // the program is not known: no folder of the user's
 	if err != nil {
 		return temporaryFolderError(err)
 	}
-	defer func() { _ = os.RemoveAll(work) }()
+	defer remove()
 	o := g.options()
 	o.Workdir = work
 	there, err := bootstrap.OpenPluginFolder(o)

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -429,11 +430,11 @@ func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.
 		text, err := p.line(ctx, "The arguments, as one line of JSON ($EDITOR would open an editor): ")
 		return bytes.TrimSpace([]byte(text)), err
 	}
-	dir, err := os.MkdirTemp("", "toolhost-edit-")
+	dir, remove, err := fsutil.TempDir("", "toolhost-edit-")
 	if err != nil {
 		return nil, temporaryFolderError(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder among the system's temporary ones
+	defer remove()
 	return p.inEditor(ctx, editor, filepath.Join(dir, "arguments.json"), arguments)
 }
 
@@ -447,14 +448,6 @@ func (p *prompter) inEditor(ctx context.Context, editor []string, path string,
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, sdk.MaxArguments+1))
-	if len(text) > sdk.MaxArguments {
-		err = fmt.Errorf("they have more than %d bytes", sdk.MaxArguments)
-	}
+	text, err := fsutil.ReadRegular(path, sdk.MaxArguments)
 	return bytes.TrimSpace(text), err
 }
