@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A keyPair is the certificate that is served, with its key. When their files have changed they are read again for the
@@ -71,12 +72,14 @@ func fileStates(b *config.Serve) (out [2]fileState) {
 	return out
 }
 
+const maxPEM = 1 << 20 // bytes of a chain or a key
+
 func readKeyPair(b *config.Serve) (*tls.Certificate, error) {
-	chain, err := os.ReadFile(b.Certificate)
+	chain, err := fsutil.ReadRegular(b.Certificate, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("the serve block's tls_cert: %w", err)
 	}
-	key, err := os.ReadFile(b.Key)
+	key, err := fsutil.ReadRegular(b.Key, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("the serve block's tls_key: %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
@@ -147,7 +148,7 @@ func (g *globals) showToken(f serveFlags) error {
 	if err := place.Check(); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(place.Token())
+	text, err := fsutil.ReadRegular(place.Token(), 1<<10)
 	if errors.Is(err, os.ErrNotExist) {
 		return errors.New("no host has been served for this configuration, work folder and profile, so there is no token; " +
 			"start one: toolhost serve")

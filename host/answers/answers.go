@@ -183,7 +183,7 @@ func change(path string, edit func(src []byte) (out []byte, changed bool, err er
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("answers: %w", err)
 	}
-	path = fsutil.Resolved(path) // so that a link stays a link
+	path = fsutil.Written(path)
 	unlock, err := hclfile.Lock(path+".lock", os.O_RDWR|os.O_CREATE, 5*time.Second)
 	if err != nil {
 		return false, fmt.Errorf("answers: %w", err)

@@ -72,6 +72,12 @@ func TestAnswers(t *testing.T) {
 	if to, err := os.Readlink(link); to != path {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
+	if err := errors.Join(os.Remove(path), Save(link, want[1])); err != nil { // such as before that folder is there
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); to != path {
+		t.Errorf("the link that led to nothing leads to %q, %v", to, err)
+	}
 }
 
 func compareAnswers(t *testing.T, path string, want []host.Remembered) {

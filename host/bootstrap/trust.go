@@ -154,16 +154,13 @@ func TrustedFiles() (out []TrustedFile, err error) {
 	return out, err
 }
 
-// fingerprint is the checksum of a regular file. It does not wait for the other end of a pipe.
+// fingerprint is the checksum of a regular file.
 func fingerprint(path string) (string, error) {
-	f, err := fsutil.OpenForReading(path)
+	f, err := fsutil.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.Join(err, fmt.Errorf("%s is not a regular file", path))
-	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
@@ -178,7 +175,7 @@ func readTrusted() (map[string]string, error) {
 		return nil, err
 	}
 	known := map[string]string{}
-	f, err := os.Open(path)
+	f, err := fsutil.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
 	} else if err != nil {
@@ -233,7 +230,7 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	for _, file := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
 	}
-	path = fsutil.Resolved(path) // so that a link stays a link, and an error names the folder
+	path = fsutil.Written(path) // also so that an error names the folder
 	return fsutil.WriteFile(path, []byte(text.String()), 0o600)
 }
 

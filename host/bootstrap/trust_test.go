@@ -141,8 +141,32 @@ func TestListTrustedPipe(t *testing.T) {
 	}
 }
 
-// A list of trusted files that is a link stays one.
+// A list of trusted files that is a pipe is refused.
+func TestListOfTrustedIsAPipe(t *testing.T) {
+	trusting(t)
+	list, err := UserFile("trusted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(list), 0o700), unix.Mkfifo(list, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TrustedFiles(); err == nil || !strings.Contains(err.Error(), list+": not a regular file") {
+		t.Error(err)
+	}
+}
+
+// A list of trusted files that is a link stays one, also where it leads to nothing yet.
 func TestTrustedThroughALink(t *testing.T) {
+	for name, begin := range map[string]func(path string){
+		"a file":  func(path string) { writeConfig(t, path, "") },
+		"nothing": func(string) {},
+	} {
+		t.Run(name, func(t *testing.T) { testTrustedThroughALink(t, begin) })
+	}
+}
+
+func testTrustedThroughALink(t *testing.T, begin func(path string)) {
 	trusting(t)
 	path, kept := filepath.Join(t.TempDir(), "config.hcl"), filepath.Join(t.TempDir(), "kept")
 	list, err := UserFile("trusted")
@@ -150,7 +174,7 @@ func TestTrustedThroughALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeConfig(t, path, "")
-	writeConfig(t, kept, "")
+	begin(kept)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(list), 0o700), os.Symlink(kept, list), trustFile(path)); err != nil {
 		t.Fatal(err)
 	}
