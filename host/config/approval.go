@@ -33,7 +33,7 @@ func (r *reader) approval(top *hclfile.Body) {
 		words := r.command(n, "command", "write the program, and its arguments")
 		one.Command, _ = commandline.ResolvePaths(words, r.config.Dir)
 		n.Needs("secret", "url", `"https://chat.example.org/hook"`)
-		refuseWrittenOut(n, "secret", "TOOLHOST_HOOK_SECRET")
+		refuseWrittenOut(n, "secret", one.Secret, "TOOLHOST_HOOK_SECRET")
 		if n.Given("url") == n.Given("command") {
 			n.Wrong(n.Header(), "needs either url or command").WithHint(
 				`write url = "https://…" for a webhook, or command = ["program", "argument"]`)

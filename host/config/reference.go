@@ -17,9 +17,9 @@ import (
 	"github.com/toolhost/toolhost/internal/commandline"
 )
 
-// refuseWrittenOut refuses a secret that does not come from a variable.
-func refuseWrittenOut(in *hclfile.Body, name, variable string) {
-	if e := in.Syntax.Attributes[name]; e != nil && hclfile.Literal(e.Expr) {
+// refuseWrittenOut refuses a secret that does not come from a variable. Of one that is "" something else is wrong.
+func refuseWrittenOut(in *hclfile.Body, name, secret, variable string) {
+	if e := in.Syntax.Attributes[name]; secret != "" && hclfile.Literal(e.Expr) {
 		in.Wrong(e.Expr.Range(), "%s is written out", name).WithHint(
 			"keep it in the environment, where this file's readers do not see it: %s = env.%s", name, variable)
 	}

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +91,7 @@ func (r *reader) serve(top *hclfile.Body) {
 			Source: t.Where()}
 		t.Require("value", "env.TOOLHOST_TOKEN")
 		t.Require("role", `"viewer"`)
-		refuseWrittenOut(t, "value", "TOOLHOST_TOKEN")
+		refuseWrittenOut(t, "value", one.Value, "TOOLHOST_TOKEN")
 		s.Tokens = append(s.Tokens, one)
 	}
 	in.Done()
@@ -116,11 +118,11 @@ func (r *reader) identities(top *hclfile.Body) {
 		i := Identity{Name: name, Token: in.Text("token", hclfile.CheckLine), Profile: in.Text("profile", hclfile.CheckLine),
 			Source: in.Where()}
 		in.Require("token", "env.MCP_TOKEN")
-		refuseWrittenOut(in, "token", "MCP_TOKEN")
+		refuseWrittenOut(in, "token", i.Token, "MCP_TOKEN")
 		if _, ok := r.config.Profiles[i.Profile]; i.Profile != "" && !ok {
 			known := slices.Sorted(maps.Keys(r.config.Profiles))
 			in.Wrong(in.ExprOf("profile").Range(), "there is no profile %q", hclfile.Brief(i.Profile)).Hint =
-				hclfile.Suggest(i.Profile, known, "profiles")
+				cmp.Or(hclfile.Suggest(i.Profile, known, "profiles"), "write one: profile "+strconv.Quote(i.Profile)+" { … }")
 		}
 		r.config.Identities = append(r.config.Identities, i)
 	}

@@ -328,7 +328,7 @@ func (b *Body) Duration(name string, most time.Duration) (d time.Duration) {
 	}, func(v cty.Value) string {
 		meant := `"30s"; the units are ms, s, m and h`
 		if NumberKind.Is(v) {
-			if n, accuracy := v.AsBigFloat().Int64(); accuracy == 0 {
+			if n, accuracy := v.AsBigFloat().Int64(); accuracy == 0 && n > 0 && n <= int64(most/time.Second) {
 				meant = fmt.Sprintf(`"%ds" if you mean seconds`, n)
 			}
 		}
@@ -348,7 +348,7 @@ func Short(d time.Duration) string {
 	return d.String()
 }
 
-var bytesPattern = lazy.Regexp(`^([1-9][0-9]{0,6})(KiB|MiB|GiB|TiB)$`)
+var bytesPattern = lazy.Regexp(`^([0-9]+)(KiB|MiB|GiB|TiB)$`)
 
 // Bytes reads a size such as "512MiB", 0 when there is none.
 func (b *Body) Bytes(name string) (size int64) {
@@ -357,13 +357,18 @@ func (b *Body) Bytes(name string) (size int64) {
 		if m == nil {
 			return cannotBe(s), `write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`
 		}
-		n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number
 		unit := map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+		n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number; of a larger one it is the largest
+		if n == 0 {
+			return "must be more than zero", "remove it to have the default"
+		}
 		size = min(n, math.MaxInt64>>unit) << unit
 		return "", ""
 	}, func(cty.Value) string { return "write " + name + ` = "512MiB"; the units are KiB, MiB, GiB and TiB` })
 	return size
 }
+
+const maxRate = 1_000_000 // a second
 
 var ratePattern = lazy.Regexp(`^([0-9]+(?:\.[0-9]+)?)/(s|m|h)$`)
 
@@ -376,13 +381,13 @@ func (b *Body) Rate(name string) (rate float64) {
 		}
 		n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number, perhaps an infinite one
 		rate = n / map[string]float64{"s": 1, "m": 60, "h": 3600}[m[2]]
-		if rate <= 0 || rate > 1e6 {
+		if rate <= 0 || rate > maxRate {
 			return "must be more than zero, and at most a million a second", "remove it to have no limit"
 		}
 		return "", ""
 	}, func(v cty.Value) string {
 		meant := `"10/s"`
-		if NumberKind.Is(v) {
+		if NumberKind.Is(v) && v.AsBigFloat().Sign() > 0 && v.LessThan(cty.NumberIntVal(maxRate)).True() {
 			meant = fmt.Sprintf(`"%s/s" if you mean calls a second`, v.AsBigFloat().Text('f', -1))
 		}
 		return fmt.Sprintf("write %s = %s", name, meant)
