@@ -100,7 +100,8 @@ func (c *Configuration) secrets() []string {
 func ConfigPath(o Options) (string, error) {
 	places := ConfigPlaces(o)
 	for _, p := range places {
-		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+		// A link that leads to nothing is an error too: rules must not be silently missing.
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
 			return p, nil
 		}
 	}

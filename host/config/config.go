@@ -135,6 +135,10 @@ func load(path string, trust fsutil.Trust) (*Config, error) {
 func readFile(path, what string, trust fsutil.Trust) ([]byte, error) {
 	switch info, err := os.Stat(path); {
 	case os.IsNotExist(err):
+		if to, err := os.Readlink(path); err == nil {
+			return nil, fmt.Errorf("config file %s is a link to %s, where nothing is; make that file, or remove the link", path,
+				to)
+		}
 		return nil, fmt.Errorf("config file %s: %w", path, fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("config file: %w", err)

@@ -27,11 +27,16 @@ func TestLoad(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
+	dangling := filepath.Join(dir, "link.hcl")
+	if err := os.Symlink("nowhere", dangling); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]struct {
 		path, want string
 		is         error
 	}{
 		"nothing there":      {filepath.Join(dir, "no.hcl"), "no.hcl: file does not exist", fs.ErrNotExist},
+		"a link to nothing":  {dangling, "is a link to nowhere, where nothing is; make that file", nil},
 		"a folder":           {dir, "is a folder; name a file, such as " + filepath.Join(dir, "config.hcl"), nil},
 		"a file as a folder": {filepath.Join(write(t, dir, "file", ""), "config.hcl"), "config file", nil},
 		"a device":           {os.DevNull, "is not a regular file", nil},

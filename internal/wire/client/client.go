@@ -240,6 +240,11 @@ func (e *BrokenError) Error() string {
 		return "the plugin ended the call without a result"
 	}
 	if s, ok := status.FromError(e.Err); ok {
+		// This is of wire.PeerCredentials.
+		if _, why, refused := strings.Cut(s.Message(), "authentication handshake failed: "); refused {
+			return "a host refuses it, which talks only to the process that it has started (a script ends with exec): " +
+				strings.TrimSuffix(oneLine(why, maxStatus), `"`)
+		}
 		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", cmp.Or(oneLine(s.Message(), maxStatus),
 			"a status without a message"), s.Code())
 	}

@@ -25,6 +25,8 @@ func TestBrokenErrorSaysWhat(t *testing.T) {
 		"the plugin or its connection broke: connection reset (Unavailable)": status.Error(codes.Unavailable,
 			"connection reset"),
 		"the plugin or its connection broke: odd": errors.New("odd"),
+		"a host refuses it, which talks only to the process that it has started (a script ends with exec): why": status.Error(
+			codes.Unavailable, `connection error: desc = "transport: authentication handshake failed: why"`),
 	} {
 		e := &BrokenError{Err: err}
 		if e.Error() != want || !errors.Is(e, err) {
