@@ -192,6 +192,9 @@ func (d *decoded) recognize(look []byte) {
 			d.textEncoding, _ = encodingNamed(name)
 			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
+	case shifted().Match(look) && isASCII(look):
+		d.textEncoding, _ = encodingNamed("iso-2022-jp")
+		d.note = "decoded from iso-2022-jp, by a guess" + doubt
 	case utf8.Valid(whole):
 	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
 		d.binary = true
@@ -211,6 +214,9 @@ func (d *decoded) recognize(look []byte) {
 		}
 	}
 }
+
+// shifted is text of ISO-2022-JP, whose bytes are all ASCII: escapes to characters of two bytes, and back.
+var shifted = lazy.Regexp(`\x1b\$[@B](?:[!-~]{2})+\x1b\([BJ]`)
 
 // declaration is how files say in which encoding they are: XML, HTML and texts with a header such as those of gettext,
 // style sheets, and programs in the way of Python, Emacs and Vim.
