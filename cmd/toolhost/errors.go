@@ -42,7 +42,8 @@ func adviceFor(err error) string {
 	if _, ok := errors.AsType[*bootstrap.TrustListError](err); ok {
 		return "\n  --config FILE uses a file that is not in the list."
 	}
-	if errors.Is(err, bootstrap.ErrNoWorkdir) {
+	e, failed := errors.AsType[*os.SyscallError](err)
+	if failed && e.Syscall == "getwd" || errors.Is(err, bootstrap.ErrNoWorkdir) {
 		return "\n  Go to a folder that exists, or name one with --workdir."
 	}
 	return ""

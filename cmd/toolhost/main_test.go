@@ -191,6 +191,7 @@ func TestNoCurrentFolder(t *testing.T) {
 		reported string
 	}{
 		{[]string{"call", "readfile__list"}, 2, "the current folder cannot be found"},
+		{[]string{"trust", "--revoke", "x"}, 2, "getwd: no such file or directory\n  Go to a folder that exists"},
 		{[]string{"--workdir", work, "call", "readfile__list"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
