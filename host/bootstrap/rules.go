@@ -70,7 +70,9 @@ func policyFile(path string, load func(string) (*config.PolicyFile, error)) ([]p
 		return nil, nil
 	}
 	if _, err := os.Stat(path); err != nil { // such as a dangling link: its rules must not be silently missing
-		if path != systemPolicy {
+		if to, _ := os.Readlink(path); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("it is a link to %s, where nothing is; make that file, or remove the link", to)
+		} else if path != systemPolicy {
 			err = fsutil.FolderError(err, filepath.Dir(path), otherConfig)
 		}
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)

@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -189,13 +188,13 @@ func readTrusted() (map[string]string, error) {
 	if err := fsutil.CheckWriters(path, info, fsutil.OurOwnFile); err != nil {
 		return nil, fmt.Errorf("the list of trusted files %s cannot be used: %w", path, err)
 	}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if sum, file, ok := strings.Cut(lines.Text(), "  "); ok {
+	text, err := io.ReadAll(f)
+	for line := range strings.Lines(string(text)) {
+		if sum, file, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "  "); ok {
 			known[file] = sum
 		}
 	}
-	return known, lines.Err()
+	return known, err
 }
 
 // changeTrusted rewrites the list, one writer at a time, and atomically.

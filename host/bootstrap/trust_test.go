@@ -141,7 +141,7 @@ func TestListTrustedPipe(t *testing.T) {
 	}
 }
 
-// A list of trusted files that is a pipe is refused.
+// A list of trusted files that is a pipe is refused, and one that is something else is begun again.
 func TestListOfTrustedIsAPipe(t *testing.T) {
 	trusting(t)
 	list, err := UserFile("trusted")
@@ -152,6 +152,15 @@ func TestListOfTrustedIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := TrustedFiles(); err == nil || !strings.Contains(err.Error(), list+": not a regular file") {
+		t.Error(err)
+	}
+	if err := os.Remove(list); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "")
+	writeConfig(t, list, strings.Repeat("no list", 20_000)) // such as of another program
+	if err := trustFile(path); err != nil {
 		t.Error(err)
 	}
 }
