@@ -169,7 +169,10 @@ func addKit(files map[string][]byte, to string, kit fs.FS) error {
 // checkEmpty refuses a folder that has anything but .git.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
+	info, there := os.Lstat(dir)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrPermission) && there == nil && !info.IsDir(): // a file, or a link to none
+		return fmt.Errorf("%s is no folder; nothing was written. Fix: name a new folder with --dir", dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:

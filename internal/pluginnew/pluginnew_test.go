@@ -217,8 +217,8 @@ func TestFolders(t *testing.T) {
 	}
 	checkNames(t, "mine", "notes")
 	o.Dir = "mine/notes"
-	if _, err := Create(o); err == nil {
-		t.Error("a file is no folder")
+	if _, err := Create(o); err == nil || !strings.HasPrefix(err.Error(), "mine/notes is no folder; nothing was written") {
+		t.Error(err)
 	}
 	for _, dir := range []string{"cloned", "new/deep"} { // an empty clone, and a folder that is not there
 		o.Dir = dir
