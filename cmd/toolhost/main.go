@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -160,6 +161,13 @@ func (g *globals) check(cmd *cobra.Command) error {
 	})
 	if empty != nil {
 		return empty
+	}
+	args := cmd.Flags().Args()
+	if end := cmd.ArgsLenAtDash(); end >= 0 { // a plugin's own follow
+		args = args[:end]
+	}
+	if slices.Contains(args, "") && !slices.Contains([]string{"call", "explain", callProgram}, cmd.Name()) {
+		return fmt.Errorf("an argument is empty, such as of a variable that is not set; use it as: %s", cmd.UseLine())
 	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)

@@ -127,6 +127,20 @@ func TestMistyped(t *testing.T) {
 	}
 }
 
+// An empty argument is none: trust and audit would take the usual file.
+func TestEmptyArguments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeConfig(t, "config.hcl", "")
+	for _, words := range [][]string{{"trust"}, {"trust", "--revoke"}, {"audit", "verify"}, {"audit", "tail"},
+		{"mcp", "import"}, {"plugin", "install"}, {"plugin", "check"}, {"plugin", "run"}, {"approvals", "revoke"}} {
+		var out, errs bytes.Buffer
+		code := run(append(words, ""), strings.NewReader(""), &out, &errs)
+		if code != exitUsage || !strings.Contains(errs.String(), "use it as: toolhost") || out.Len() > 0 {
+			t.Errorf("%s: exit code %d\n%s%s", words, code, out.String(), errs.String())
+		}
+	}
+}
+
 // A near name is suggested for a misspelt sub-command, of each command that has some, also if it does something alone.
 func TestMisspeltCommands(t *testing.T) {
 	t.Chdir(t.TempDir())
