@@ -44,6 +44,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
 		err = errInterrupted
 	}
+	if err != nil {
+		if m := exclusive().FindStringSubmatch(err.Error()); m != nil {
+			err = fmt.Errorf("--%s exclude each other; give one of them", strings.ReplaceAll(m[1], " ", " and --"))
+		}
+	}
 	err = cmp.Or(err, *t.late)
 	t.out.screen.settle()
 	t.printError(err)
@@ -281,6 +286,7 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 var (
 	wrongDuration = lazy.Regexp(`^invalid argument "(.*)" for "--([\w-]+)" flag: time: `)
 	unknownFlag   = lazy.Regexp(`^unknown flag: --([^\s=]+)`)
+	exclusive     = lazy.Regexp(`^if any flags in the group .* \[(.*)\] were all set$`)
 	flagInUsage   = lazy.Regexp(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 )
 

@@ -85,6 +85,7 @@ func TestMistyped(t *testing.T) {
 		{"approvals list", 2, "`toolhost approvals` alone lists the remembered approvals"},
 		{"--version", 0, "toolhost 0.1.0-dev ("},
 		{"discover --version", 2, "unknown flag: --version; `toolhost version` shows the versions"},
+		{"serve --stop --upgrade", 2, "toolhost: --stop and --upgrade exclude each other; give one of them\n"},
 		{"serve --drain 30", 2, `toolhost: --drain must be a duration such as 30s, not "30"`},
 		{"history search --at-least long", 2, `--at-least must be a duration such as 30s, not "long"`},
 		{"approvals nothing", 2, "`toolhost approvals --help` lists them"},
