@@ -87,6 +87,7 @@ func (r *Report) reword(d *hcl.Diagnostic, at *hcl.Range) (w wording) {
 }
 
 var (
+	numeral     = lazy.Regexp(`^(x[0-9a-fA-F]|o[0-7]|b[01]|_[0-9])`) // the rest of one of other languages
 	colonAfter  = lazy.Regexp(`^[A-Za-z_][\w-]*:`)
 	tomlHeading = lazy.Regexp(`^\[+[\w."-]+\]`)
 	mergeMark   = lazy.Regexp(`^(<{7}|={7}|>{7})`)
@@ -130,6 +131,9 @@ func otherOperator(before, after string) wording {
 	}
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)
+	if unicode.IsDigit(last) && numeral().MatchString(after) {
+		return wording{"", "write a number with decimal digits alone, such as 1000"}
+	}
 	if unicode.IsDigit(last) && unicode.IsLetter(first) {
 		return wording{"", "a value with a unit needs quotes"}
 	}
