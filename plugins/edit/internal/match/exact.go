@@ -107,6 +107,31 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 	return fresh, "", nil // a blank line goes, and nothing is joined
 }
 
+// dropExtraBreak takes from new_string the line break that it alone ends with, where the file has one behind the place:
+// it would become a blank line. It is meant when nothing else changes, or when it sets lines that come apart, as others
+// of them are, from text that follows.
+func (t *Text) dropExtraBreak(r *reading, places []Range) *reading {
+	fresh, ends := strings.CutSuffix(string(toLF([]byte(r.new))), "\n")
+	old := string(toLF(r.old.data))
+	if _, tail := outerSpace(old); !ends || strings.Contains(tail, "\n") || isBlankString(fresh) ||
+		strings.HasSuffix(fresh, "\n") || fresh == strings.TrimRight(old, blanks) {
+		return r
+	}
+	end := func(s string) string { return squeeze([]byte(s[strings.LastIndexByte(s, '\n')+1:])) }
+	apart := strings.Count(fresh, "\n\n") > strings.Count(old, "\n\n") && end(fresh) != end(old)
+	for _, at := range places {
+		last := t.lineAt(max(at.Start, at.End-1))
+		l := t.lines[last]
+		behind := t.data[min(at.End, l.end):l.end]
+		if !isBlank(behind) && t.separator(behind) == "" || l.next == l.end ||
+			apart && last+1 < len(t.lines) && !isBlank(t.text(last+1)) {
+			return r
+		}
+	}
+	return r.with(fresh, "new_string ends with a line break that old_string does not have; it was left out, as it would "+
+		"have become a blank line.")
+}
+
 // withHead gives new_string the line break that it lost of the white space which old_string starts with, and the
 // indentation after it when that is lost as well.
 func withHead(head, fresh string) string {

@@ -55,6 +55,41 @@ func TestLineBreaksLost(t *testing.T) {
 	}
 }
 
+// A line break that new_string alone ends with is no blank line, unless it is all that changes, sets lines apart, or
+// the file has none there.
+func TestLineBreaksGained(t *testing.T) {
+	const py = "def f():\n    x = 1\n    return x\n"
+	for _, c := range []struct{ name, data, old, fresh, want string }{
+		{"a line changes", py, "    x = 1", "    x = 5\n", "def f():\n    x = 5\n    return x\n"},
+		{"CRLF in new_string", py, "    x = 1", "    x = 5\r\n", "def f():\n    x = 5\n    return x\n"},
+		{"CRLF in the file", "a\r\nb\r\n", "a", "c\n", "c\r\nb\r\n"},
+		{"in another form", py, "  x = 1", "  x = 5\n", "def f():\n    x = 5\n    return x\n"},
+		{"escaped", "a(\"b\")\nc()\n", `a(\"b\")`, "a(\"d\")\n", "a(\"d\")\nc()\n"},
+		{"a line is similar", "def total(items):\n    amount = prepare(items)\n    check(amount, items)\n    log(amount)\n    done()\n",
+			"    amount = prepar(items)\n    check(amount, items)\n    log(amount)",
+			"    amount = prepar(items)\n    check(amount, items)\n    log(items)\n",
+			"def total(items):\n    amount = prepare(items)\n    check(amount, items)\n    log(items)\n    done()\n"},
+		{"lines come before a blank one", "a()\n\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},
+		{"a blank line comes farther up", "a()\nb()\nc()\n", "a()\nb()", "a()\n\nb()\n", "a()\n\nb()\nc()\n"},
+		{"a separator is not quoted", "a(1);\nb(2);\n", "a(1)", "a(3)\n", "a(3);\nb(2);\n"},
+		{"it is all that changes", py, "    x = 1", "    x = 1\n", "def f():\n    x = 1\n\n    return x\n"},
+		{"lines come that it sets apart", "a()\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},
+		{"the file has none there", "a\nb", "b", "c\n", "a\nc\n"},
+		{"a line is broken", "f(a, b)\n", "f(a,", "f(x,\n", "f(x,\n b)\n"},
+		{"two of them", "a\nb\n", "a", "c\n\n", "c\n\n\nb\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := "a.py"
+			if strings.Contains(c.data, ";") {
+				file = "a.c"
+			}
+			if _, got := planned(t, file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // Each language's way to say that code was left out.
 func TestPlaceholders(t *testing.T) {
 	lines := []string{"...", "…", "    ...", "// ...", "//...", "# ...", "#…", "/* ... */", "<!-- ... -->", "-- ...",

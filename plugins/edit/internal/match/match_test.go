@@ -238,7 +238,7 @@ func TestProjection(t *testing.T) {
 		{"a part of one line becomes two", "a.go", "if first  &&  second {\n", "first && second {",
 			"first && second ||\n\tthird {", "if first  &&  second ||\n\tthird {\n"},
 		{"new ends with a line break, old does not", "a.go", "\tone()\n\ttwo()\n", "  one()", "  uno()\n",
-			"\tuno()\n\n\ttwo()\n"},
+			"\tuno()\n\ttwo()\n"},
 		{"old ends with a line break, new does not", "a.go", "\tone()\n\ttwo()\n", "  one()\n", "  uno()",
 			"\tuno()\n\ttwo()\n"},
 		{"the end of a line gets a brace before its comment", "a.go", "\tif  allowed  // fine\n\trunEverything()\n",

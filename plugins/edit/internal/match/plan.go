@@ -183,7 +183,7 @@ func (t *Text) adapted(c Change, r *reading, places []Range) (*reading, *Refusal
 	if c.Strictness == Exact {
 		return r, nil
 	}
-	r, refusal := t.newAlone(r, places[0])
+	r, refusal := t.newAlone(t.dropExtraBreak(r, places), places[0])
 	if refusal == nil {
 		refusal = cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
 	}

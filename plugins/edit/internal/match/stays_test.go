@@ -80,7 +80,7 @@ func TestSeparatorsStayOnTheirLine(t *testing.T) {
 	const js = "{\n  \"a\": {\n    \"first\": 1,\n    \"second\": 2,\n    \"third\": 3\n  }\n}\n"
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
 		{"the last line goes", "a.c", c, "if (x) {\n\ty(three)", "if (x) {", "if (x) {\n\tz(four);"},
-		{"the last line goes, with a break", "a.c", c, "a(one);\nb(left, two)", "a(one);\n", "a(one);\n\nb(right"},
+		{"the last line goes, with a break", "a.c", c, "a(one);\nb(left, two)", "a(one);\n", "a(one);\nb(right"},
 		{"all goes", "a.c", c, "a(one)", "", "\nb(left, two);"},
 		{"a line comes", "a.c", c, "\ty(three)", "\ty(three)\n\tw(six)", "\ty(three);\n\tw(six);\n"},
 		{"a line comes, with its sign", "a.c", c, "\ty(three)", "\ty(three)\n\tw(six);", "\ty(three);\n\tw(six);\n"},
