@@ -203,13 +203,16 @@ func commentsFit(old, file []string) bool {
 		return len(old) == 0
 	}
 	a, b := strings.Join(old, " "), strings.Join(file, " ")
-	words := tokens().FindAllString(b, -1)
-	for _, w := range tokens().FindAllString(a, -1) {
-		if alnums([]byte(w)) >= 3 && !commonWords[strings.ToLower(w)] && slices.Contains(words, w) {
-			return true
-		}
-	}
-	return similarity(squeeze([]byte(a)), squeeze([]byte(b))) >= minEdgeAlike
+	words := topics(b)
+	return slices.ContainsFunc(topics(a), func(w string) bool { return slices.Contains(words, w) }) ||
+		similarity(squeeze([]byte(a)), squeeze([]byte(b))) >= minEdgeAlike
+}
+
+// topics are the words of a comment that say what it is about.
+func topics(comment string) []string {
+	return slices.DeleteFunc(tokens().FindAllString(strings.ToLower(comment), -1), func(w string) bool {
+		return alnums([]byte(w)) < 3 || commonWords[w]
+	})
 }
 
 // commonWords are in any comment.
@@ -236,17 +239,37 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 			}
 		}
 	}
-	return reworded > maxReworded*code || t.renumbered(r, a)
+	return reworded > maxReworded*code || t.otherComments(r, a)
 }
 
-// renumbered reports whether a comment is that of the file but for its numbers, which distinguish a place from its
-// neighbors.
-func (t *Text) renumbered(r *reading, a *alignment) bool {
-	return slices.ContainsFunc(a.blocks, func(b block) bool {
-		if !b.single() {
-			return false
+// otherComments reports whether a comment is that of the file but for its numbers, which distinguish a place from its
+// neighbors, or whether those between two lines of code, or behind one, are about something else.
+func (t *Text) otherComments(r *reading, a *alignment) bool {
+	var old, file []string
+	other := func() bool {
+		differ := len(topics(strings.Join(old, " "))) > 1 && len(topics(strings.Join(file, " "))) > 0 && !commentsFit(old, file)
+		old, file = nil, nil
+		return differ
+	}
+	for _, b := range a.blocks {
+		if b.single() && b.relation != skipped && other() {
+			return true
 		}
-		old, file := r.old.comment(b.o0), t.comment(b.f0)
-		return old != file && old != "" && withoutNumbers(old) == withoutNumbers(file)
-	})
+		if b.single() {
+			was, is := r.old.comment(b.o0), t.comment(b.f0)
+			if was != is && was != "" && withoutNumbers(was) == withoutNumbers(is) {
+				return true
+			}
+			old, file = append(old, was), append(file, is)
+		}
+		if b.single() && b.relation != skipped && other() {
+			return true
+		}
+		if b.onlyOld() {
+			old = append(old, r.old.commentLines(b.o0, b.o1)...)
+		} else if b.onlyFile() {
+			file = append(file, t.commentLines(b.f0, b.f1)...)
+		}
+	}
+	return other()
 }

@@ -68,6 +68,14 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 		{"one that stands elsewhere", "// Add returns the sum of a and b.\n\n\tif b == 0 {\n\t\treturn 0, errDivision // " +
 			"see issue 12\n\t}\n", "// Add returns the sum of a and b.\n\n\tif b < 0 {\n\t\treturn 0, errDivision // see " +
 			"issue 12\n\t}\n"},
+		{"inside, about something else", "func Div(a, b int) (int, error) {\n\t// rounding is left to callers\n\tif b == 0 {\n",
+			"func Div(a, b int) (int, error) {\n\t// rounding is left to callers\n\tif b <= 0 {\n"},
+		{"behind code, about something else", "\tif b == 0 {\n\t\treturn 0, errDivision // rounded by callers\n\t}\n",
+			"\tif b <= 0 {\n\t\treturn 0, errDivision // rounded by callers\n\t}\n"},
+		{"inside, and a word is misspelt", "func Div(a, b int) (int, error) {\n\t// rounding is left to callers\n" +
+			"\tif b == 0 {\n\t\treturn 0, errDivisoin // see issue 12\n\t}\n\treturn a / b, nil\n",
+			"func Div(a, b int) (int, error) {\n\t// rounding is left to callers\n\tif b <= 0 {\n" +
+				"\t\treturn 0, errDivisoin // see issue 12\n\t}\n\treturn a / b, nil\n"},
 		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n",
 			"}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
 	} {

@@ -28,7 +28,7 @@ func (t *Text) planSimilar(c Change, readings []*reading) (*Plan, *Refusal) {
 		}
 		w := all[0]
 		a := t.alignWindow(r, w)
-		if t.renumbered(r, a) || r.padded || r.bareNew && r.shifted() {
+		if t.otherComments(r, a) || r.padded || r.bareNew && r.shifted() {
 			continue // with bareNew or padded: how far new_string is indented does not follow from what is behind the numbers
 		}
 		rivals := all[1:]
