@@ -31,6 +31,8 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 			"a:\n\tb\n\nif x\n\tc:\nendif"},
 		{"tabs of a here-document", "a.sh", "f() {\n    a\n}\ncat <<E\nb\nE\n", "cat <<E\nb\nE\n",
 			"cat <<-E\n\tb c\n\tE\n", "cat <<-E\n\tb c\n\tE\n"},
+		{"lines of a string, as old_string has them", "a.sh", "c='\n\tif (a) {\n\t\tb(1);\n\t}\n'\n", "\tif (a) {\n\t\tb(1);\n\t}\n",
+			"    if (a) {\n        b(2);\n    }\n", "\tif (a) {\n\t\tb(2);\n\t}\n"},
 		{"a file with both, and a line that stays", "a.mk", "ifdef A\n  b = 1\nendif\nc = \\\n\td \\\n\te\n", "\td \\\n\te",
 			"    d \\\n    e f", "\td \\\n\te f"},
 		{"counted from that line", "a.go", tabs, "if a {", "if a {\n    c()", "if a {\n\t\tc()"},

@@ -27,7 +27,8 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
-	widths, moves := map[int]bool{}, false // of a tab, in blanks
+	widths, moves := map[int]bool{}, false  // of a tab, in blanks
+	shown := make([]bool, len(fresh.lines)) // what the line is indented with is in old_string
 	pairs := counterparts(r.old, fresh)
 	for n, o := range pairs {
 		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
@@ -37,7 +38,7 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 			moves = true
 		case !sure && (o < 0 || r.old.key(o) != fresh.key(n)): // which says nothing
 		case o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0:
-			widths[blanksPerTab(own, was[o])] = true
+			widths[blanksPerTab(own, was[o])], shown[n] = true, true
 		case above < 0 || !opener().Match(bytes.TrimRight(fresh.text(above), blanks)): // as deep as the line above or below
 			for _, i := range []int{above, fresh.closeFilled(n, +1)} {
 				depth := leading(fresh.text(max(i, 0)))
@@ -67,7 +68,7 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 		own := leading([]byte(l))
 		switch {
 		case own == "" || own[0] != other:
-		case t.inText(lines, i, []Range{at}):
+		case !shown[i] && t.inText(lines, i, []Range{at}):
 			return r // a string or a comment may have its own
 		case other == '\t':
 			lines[i] = strings.ReplaceAll(own, "\t", strings.Repeat(" ", width)) + l[len(own):]
