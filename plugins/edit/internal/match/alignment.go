@@ -247,7 +247,8 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 func (t *Text) otherComments(r *reading, a *alignment) bool {
 	var old, file []string
 	other := func() bool {
-		differ := len(topics(strings.Join(old, " "))) > 1 && len(topics(strings.Join(file, " "))) > 0 && !commentsFit(old, file)
+		was, is := topics(strings.Join(old, " ")), topics(strings.Join(file, " "))
+		differ := len(was) > 1 && len(is) > 0 && !commentsFit(old, file)
 		old, file = nil, nil
 		return differ
 	}
