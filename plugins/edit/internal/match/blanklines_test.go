@@ -66,6 +66,20 @@ func TestBlankLinesBetweenAllLines(t *testing.T) {
 			t.Errorf("%q gives %q", double(fresh), got)
 		}
 	}
+	const tabs = "if a {\n\tb(\"x\")\n\tc(y, count)\n\td(z)\n}\n"
+	for _, form := range []func(string) string{
+		func(s string) string { return strings.ReplaceAll(s, "\t", "") },
+		func(s string) string { return strings.ReplaceAll(s, "\t", "    ") },
+		func(s string) string { return strings.ReplaceAll(s, `"`, `\"`) },
+		func(s string) string { return strings.ReplaceAll(s, `"x"`, "“x”") },
+	} {
+		old := "\tb(\"x\")\n\tc(y, count)\n\td(z)\n"
+		fresh := strings.Replace(old, "\td(z)", "\td(zero)\n\te(z)", 1)
+		_, got := planned(t, "a.go", tabs, Change{Old: double(form(old)), New: double(form(fresh))})
+		if got != replaced(tabs, old, fresh) {
+			t.Errorf("%q gives %q", double(form(fresh)), got)
+		}
+	}
 }
 
 // Blanks that change in a line which old_string has as the file has it are the change, though a line beside it is found

@@ -282,7 +282,7 @@ func (t *Text) numbersFit(f *finding, h hit) bool {
 // settleIndentation refuses a change whose line numbers leave open how far the lines of new_string are indented.
 func (t *Text) settleIndentation(f *finding) *Refusal {
 	r := f.reading
-	if r.numbers == nil {
+	if r.numbers == nil || isBlankString(r.new) {
 		return nil
 	}
 	asFile := leading(t.text(t.lineAt(f.hits[0].Start))) == leading(r.old.text(r.old.lineAt(int(f.old.start[0]))))

@@ -20,6 +20,9 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 		c.Old, c.New = without(c.Old, byteOrderMark), without(c.New, byteOrderMark)
 	}
 	var notes []string
+	if plain := t.plainControls(c); plain.Old != c.Old {
+		c, notes = plain, []string{"The control characters of old_string, which the file does not have, were left out."}
+	}
 	for peeled, ok := t.peeled(c); ok; peeled, ok = t.peeled(c) {
 		c, notes = peeled, []string{"What both strings had around lines, such as tags or a fence, was left out."}
 	}

@@ -95,6 +95,7 @@ func TestIndentationBehindNumbers(t *testing.T) {
 			"    if v:\n        log()\n        return 1", ""},
 		{"one blank is lost everywhere", "2:   if v:\n3:       return 1", "2:   if v:\n3:       log()\n4:       return 1",
 			"    if v:→    if v:\n        log()"},
+		{"the text is trimmed, and goes", "2:if v:\n3:return 1\n", "", "    if v:\n        return 1\n→"},
 		{"all is shifted", "     2\t    if v:\n     3\t        return 1", " if v:\n     log()\n     return 1", ""},
 		{"a block is indented further", "     1\tdef f(v):\n     2\t    if v:\n     3\t        return 1",
 			"def f(v):\n    if v:\n        if w:\n            return 1",

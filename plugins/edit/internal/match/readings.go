@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -92,12 +93,30 @@ func (t *Text) readings(c Change) []*reading {
 			out = append(out, newReading("dashes", old, to.Replace(c.New), lastComment, t.syntax))
 		}
 	}
+	for _, sign := range []string{"-", "*", "+"} {
+		old, ok1 := withBullets(c.Old, sign)
+		fresh, ok2 := withBullets(c.New, sign)
+		if ok1 && ok2 && t.prose() && old != c.Old {
+			out = append(out, newReading("bullets", old, fresh, lastComment, t.syntax))
+		}
+	}
 	for _, w := range wrappings {
 		if old, fresh, ok := w.undo(c); ok && old != c.Old && !isBlankString(old) && (w.name != "marks" || t.hasLines(old)) {
 			out = append(out, newReading(w.name, old, fresh, lastComment, t.syntax))
 		}
 	}
 	return out
+}
+
+// withBullets is a text with another sign for the items of its lists; it is false when they have several.
+func withBullets(s, sign string) (string, bool) {
+	own := ""
+	for _, m := range bullet().FindAllStringSubmatch(s, -1) {
+		if own = cmp.Or(own, m[2]); m[2] != own {
+			return s, false
+		}
+	}
+	return bullet().ReplaceAllString(s, "${1}"+sign+" "), true
 }
 
 // wrappings are what may have been put around a text or before its lines. How says so for a refusal.
@@ -112,7 +131,8 @@ var wrappings = []struct {
 
 var (
 	patchEnd  = lazy.Regexp(`^(\*\*\* End (Patch|of File)|\\ No newline at end of file)\s*$`)
-	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
+	bullet    = lazy.Regexp(`(?m)^([ \t]*)([-*+•]) `) // of a list in Markdown
+	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`)  // with a blank that is no space
 )
 
 // hasLineWith reports whether a line of a text starts with a sign.
@@ -134,8 +154,31 @@ func (t *Text) sameHunk(c Change) bool {
 var (
 	searchBlock = lazy.Regexp(`(?s)^\s*<{5,9}(?: [^\n]*)?\n(.*?\n)={5,9}(?:\n(|.*\n)>{5,9}(?: [^\n]*)?)?\s*$`)
 	replaceHalf = lazy.Regexp(`(?s)^(?:={5,9}\n)?(|.*\n)>{5,9}(?: [^\n]*)?\s*$`)
-	element     = lazy.Regexp(`(?s)^\s*<([\w-]+)>\n?(.*?)\n?</([\w-]+)>\s*$`)
+	colors      = lazy.Regexp(`\x1b\[[\d;]*[A-Za-z]`)
+	element     = lazy.Regexp(`(?s)^\s*<([\w-]+)>\n?(.*?\n?)</([\w-]+)>\s*$`)
 )
+
+// plainControls is the change without the colors of a terminal, and with line breaks for returns that alone end lines,
+// where old_string has them and the file has none.
+func (t *Text) plainControls(c Change) Change {
+	each := func(plain func(string) string) { c.Old, c.New = plain(c.Old), plain(c.New) }
+	lone := func(s []byte) bool { return bytes.Count(s, []byte("\r")) > bytes.Count(s, []byte("\r\n")) }
+	if c.Strictness != Exact && strings.Contains(c.Old, "\x1b[") && !bytes.Contains(t.data, []byte("\x1b")) {
+		each(func(s string) string { return colors().ReplaceAllString(s, "") })
+	}
+	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) {
+		each(strings.NewReplacer("\r\n", "\r\n", "\r", "\n").Replace)
+	}
+	return c
+}
+
+// asElement is a section of literal text as an element.
+func asElement(s string) string {
+	if inner, ok := strings.CutPrefix(strings.TrimSpace(s), "<![CDATA["); ok && strings.HasSuffix(inner, "]]>") {
+		return "<CDATA>" + strings.TrimSuffix(inner, "]]>") + "</CDATA>"
+	}
+	return s
+}
 
 // peeled is the change without what both strings are in: the marks of a block to search and replace, which each of
 // them may be, too, the same tags, a fence, the name of the file as a first line, blank lines between all lines. The
@@ -159,22 +202,30 @@ func (t *Text) peeled(c Change) (Change, bool) {
 			return in(x[1], y[1])
 		}
 	}
-	if old, ok := singleSpaced(was); ok && bytes.Contains(toLF(t.data), []byte(old)) {
+	if old, ok := singleSpaced(was); ok && t.hasRow(old) {
 		if fresh, ok := singleSpaced(is); ok {
 			return in(old, fresh)
 		}
 	}
-	x, y := element().FindStringSubmatch(was), element().FindStringSubmatch(is)
-	if x != nil && y != nil && x[1] == x[3] && y[1] == y[3] && !bytes.Contains(t.data, []byte("<"+x[1])) {
-		return in(x[2], y[2])
+	x, y := element().FindStringSubmatch(asElement(was)), element().FindStringSubmatch(asElement(is))
+	gone := isBlankString(is)
+	if gone {
+		y = make([]string, 4)
+	}
+	if x != nil && y != nil && x[1] == x[3] && y[1] == y[3] && !bytes.Contains(t.data, []byte("<"+x[1])) &&
+		!bytes.Contains(t.data, []byte("<!["+x[1])) {
+		if gone {
+			return in(x[2], "")
+		}
+		return in(strings.TrimSuffix(x[2], "\n"), strings.TrimSuffix(y[2], "\n"))
 	}
 	first, rest, _ := strings.Cut(was, "\n")
 	same, fresh, _ := strings.Cut(is, "\n")
 	fenced := isFence(first) && countFences(t.source, 0, len(t.lines)) == 0
-	if old, inner, ok := unfenced(c); fenced && ok && first == same {
+	if old, inner, ok := unfenced(c); fenced && ok && (gone || first == same) {
 		return in(old, inner)
-	} else if first = strings.TrimSpace(first); first == strings.TrimSpace(same) && !t.hasLine(first) &&
-		(fenced || t.namesFile(first) || path.Base(first) == path.Base(t.name)) {
+	} else if first = strings.TrimSpace(first); (gone || first == strings.TrimSpace(same)) && !t.hasLine(first) &&
+		(fenced && !gone || t.namesFile(first) || path.Base(first) == path.Base(t.name)) {
 		return in(rest, fresh)
 	}
 	return c, false
@@ -268,6 +319,23 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 		fresh += "\n"
 	}
 	return old, fresh, ok
+}
+
+// hasRow reports whether the file has two lines of a text in a row, as that has them.
+func (t *Text) hasRow(s string) bool {
+	rows, last := map[string]bool{}, ""
+	for l := range strings.Lines(s) {
+		l = squeeze([]byte(l))
+		rows[last+"\n"+l], last = last != "" && l != "", l
+	}
+	for i := range t.lines {
+		l := t.key(i)
+		if rows[last+"\n"+l] {
+			return true
+		}
+		last = l
+	}
+	return false
 }
 
 // singleSpaced is a text without the blank lines that it has behind each of its lines.

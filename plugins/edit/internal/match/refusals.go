@@ -37,6 +37,7 @@ var readingWarnings = map[string]string{
 	"fence":     "old_string had the fence of a code block around it, which was left out.",
 	"quotation": "old_string had > at the start of its lines, which the file does not have; it was left out.",
 	"marks":     "old_string was in quotation marks, which the file does not have; they were left out.",
+	"bullets":   "old_string had another sign before the items of a list than the file, whose sign was used.",
 	"entities":  "old_string was escaped for HTML: give <, >, & and quotes as they are.",
 	"escapes":   "old_string was escaped once too often: give quotes, tabs and line breaks as they are.",
 }

@@ -108,10 +108,13 @@ func TestWhatBothStringsAreIn(t *testing.T) {
 		"a patch with a bare place":      patch("@@\n"),
 		"tags": {"<old_string>\n" + old + "</old_string>",
 			"<new_string>\n" + fresh + "</new_string>\n"},
-		"the start of a fence":     both("```go\n", ""),
-		"a fence":                  both("```\n", "```"),
-		"the path of the file":     both("// src/a.go\n", ""),
-		"tags, a fence and a path": both("<code>\n```go\n// a.go\n", "```\n</code>"),
+		"the start of a fence":      both("```go\n", ""),
+		"a fence":                   both("```\n", "```"),
+		"the path of the file":      both("// src/a.go\n", ""),
+		"tags, a fence and a path":  both("<code>\n```go\n// a.go\n", "```\n</code>"),
+		"a section of literal text": both("<![CDATA[", "]]>"),
+		"colors of a terminal":      {"\x1b[32m" + old + "\x1b[0m", "\x1b[1;32m" + fresh + "\x1b[m"},
+		"returns that end lines":    {strings.ReplaceAll(old, "\n", "\r"), strings.ReplaceAll(fresh, "\n", "\r")},
 		"numbers in a fence": {"```\n1: one(alpha)\n2: \ttwo(beta)\n```",
 			"```\n1: one(first)\n2: \ttwo(beta)\n3: more()\n```"},
 		"escapes in tags": {`<a>one(alpha)\n\ttwo(beta)\n</a>`, `<b>one(first)\n\ttwo(beta)\nmore()\n</b>`},
@@ -121,6 +124,12 @@ func TestWhatBothStringsAreIn(t *testing.T) {
 		if got != want || len(p.Warnings) == 0 {
 			t.Errorf("%s: %q %q", name, got, p.Warnings)
 		}
+		if name == "tags" || strings.HasPrefix(name, "tags,") || strings.HasSuffix(name, "of the file") ||
+			strings.HasSuffix(name, "text") || strings.HasSuffix(name, "terminal") || name == "a fence" {
+			if _, got := planned(t, "src/a.go", data, Change{Old: c[0]}); got != replaced(data, old, "") {
+				t.Errorf("%s, deleted: %q", name, got)
+			}
+		}
 		refused(t, "src/a.go", data, Change{Old: c[0], New: c[1], Strictness: Exact})
 	}
 	for name, c := range map[string][3]string{
@@ -129,6 +138,8 @@ func TestWhatBothStringsAreIn(t *testing.T) {
 		"a tag that the file has":         {"<p>\n" + data, "<p>" + old + "</p>", "<p>" + fresh + "</p>"},
 		"the path of another file":        {data, "// b.go\n" + old, "// b.go\n" + fresh},
 		"a path of one string":            {data, "// a.go\n" + old, fresh},
+		"colors that the file has":        {data + "\x1b[0m\n", "\x1b[32m" + old, "\x1b[32m" + fresh},
+		"a section that the file has":     {"<![CDATA[\n]]>\n" + data, "<![CDATA[" + old + "]]>", "<![CDATA[" + fresh + "]]>"},
 	} {
 		if r, err := NewText("a.go", []byte(c[0])).Plan(Change{Old: c[1], New: c[2]}); err == nil {
 			t.Errorf("%s: pass %d", name, r.Pass)

@@ -87,7 +87,6 @@ func TestMarksOnChangedLinesAlone(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
-		{"another mark of a list", "a.md", "* one item\n* two items\n", "- one item\n", ""},
 		{"a line without a mark goes", "a.py", data, "    for one in all:\n-        start(one)\n", "+        begin(one)\n"},
 		{"a line without a mark comes", "a.py", data, "-        start(one)\n", "        log(one)\n+        begin(one)\n"},
 		{"the text is there twice", "a.py", data + data, "-        start(one)\n", "+        begin(one)\n"},
@@ -97,6 +96,23 @@ func TestMarksOnChangedLinesAlone(t *testing.T) {
 			t.Errorf("%s: got\n%s", c.name, p.Apply([]byte(c.data)))
 		}
 	}
+}
+
+// A list of Markdown may be quoted with another sign before its items.
+func TestOtherBullets(t *testing.T) {
+	for _, pair := range [][2]string{{"-", "*"}, {"*", "-"}, {"+", "•"}, {"-", "+"}} {
+		signs := func(s string, n int) string { return strings.ReplaceAll(s, "#", pair[n]) }
+		const data, old = "Some:\n\n# one item\n  # an inner one\n# two items\n", "# one item\n  # an inner one\n"
+		for _, fresh := range []string{"# one item\n  # an outer one\n", "# one item\n# another\n  # an inner one\n", ""} {
+			_, got := planned(t, "a.md", signs(data, 0), Change{Old: signs(old, 1), New: signs(fresh, 1)})
+			if want := signs(replaced(data, old, fresh), 0); got != want {
+				t.Errorf("%v: got\n%s", pair, got)
+			}
+		}
+		refused(t, "a.md", signs(data+data, 0), Change{Old: signs(old, 1), New: signs("# one item\n", 1)})
+	}
+	const mixed = "- one item\n* two items\n"
+	refused(t, "a.md", mixed, Change{Old: "* one item\n- two items\n", New: "* one item\n- more items\n"})
 }
 
 func TestWrappingsThatAreMeant(t *testing.T) {
