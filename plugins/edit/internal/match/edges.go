@@ -134,6 +134,11 @@ func (t *Text) shiftsBlock(r *reading, at Range) bool {
 	if t.syntax == yaml && (item != is || item && len(leading(fresh.text(0))) < len(leading(r.old.data))) {
 		return false // an item comes or goes, or a list gets as deep as its key
 	}
+	if first, _ := r.code(); first >= 0 && opens(r.old, first) {
+		if own := commonIndent(r.old, first, first+1); len(own) < len(commonIndent(r.old, first+1, len(r.old.lines))) {
+			return false // a whole definition moves
+		}
+	}
 	from, _ := t.span(at)
 	moved := 0
 	for n, o := range counterparts(r.old, fresh) {
@@ -496,6 +501,7 @@ func add(p, q pairs) pairs {
 func (e edges) linesBeside(f, step int) int {
 	lines, old := strings.Split(e.fresh, "\n"), strings.Split(e.old, "\n")
 	edge, was := lines[0], old[0]
+	more := newSource([]byte(e.fresh), nil).more(newSource([]byte(e.old), nil))
 	if step > 0 {
 		edge, was = lines[len(lines)-1], old[len(old)-1]
 	}
@@ -507,7 +513,8 @@ func (e edges) linesBeside(f, step int) int {
 		if from < 0 || from+n > len(e.t.lines) {
 			break
 		}
-		if e.sameLines(part, from) {
+		comes := func(l string) bool { return more[squeeze([]byte(l))] > 0 }
+		if e.sameLines(part, from) && slices.ContainsFunc(part, comes) {
 			return n
 		}
 	}

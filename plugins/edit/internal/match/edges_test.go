@@ -112,6 +112,10 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 		{"a call within the same call", "a.go", "x := f(a)\n", "(a)", "(f(a))"},
 		{"an operand", "a.go", "x = a + b\n", "b", "a + b + c"},
 		{"a line twice on purpose", "a.go", "first(a)\nsecond(b)\n", "first(a)\n", "first(a)\nfirst(a)\n"},
+		{"lines go before two that are the same", "a.xml", "<a>\n <b>v</b>\n</a>\n<a>\n <c/>\n <b>v</b>\n</a>\n",
+			"<a>\n <b>v</b>\n</a>\n<a>\n <c/>\n", "<a>\n <b>v</b>\n</a>\n"},
+		{"what only looks like a comment beside the place", "a.cfg", "#define BYTES_PER_BYTE 1\n#define BYTES_PER_SHORT 2\n" +
+			"#define BYTES_PER_INT 4\n", "#define BYTES_PER_SHORT 2\n", "#define BYTES_PER_SHORT 2\n#define BYTES_PER_SHORTS 2\n"},
 		{"a comment that comes often", "a.cs", "/// <inheritdoc/>\na()\n/// <inheritdoc/>\nb()\n", "b()\n",
 			"c()\n/// <inheritdoc/>\nb()\n"},
 		{"a comment like the one above it", "a.go", "// Runs it once.\n// Runs it twice.\nfirst(a)\n",

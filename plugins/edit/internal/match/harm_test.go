@@ -71,6 +71,7 @@ func TestLineBreaksGained(t *testing.T) {
 			"def total(items):\n    amount = prepare(items)\n    check(amount, items)\n    log(items)\n    done()\n"},
 		{"lines come before a blank one", "a()\n\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},
 		{"a blank line comes farther up", "a()\nb()\nc()\n", "a()\nb()", "a()\n\nb()\n", "a()\n\nb()\nc()\n"},
+		{"a quoted blank line is the last", "a()\nb()\n\nc()\nd()\n", "b()\n\nc()", "c()\nb()\n", "a()\nc()\nb()\n\nd()\n"},
 		{"a separator is not quoted", "a(1);\nb(2);\n", "a(1)", "a(3)\n", "a(3);\nb(2);\n"},
 		{"it is all that changes", py, "    x = 1", "    x = 1\n", "def f():\n    x = 1\n\n    return x\n"},
 		{"lines come that it sets apart", "a()\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},

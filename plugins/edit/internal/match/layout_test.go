@@ -70,6 +70,8 @@ func TestDedentUnderItsBlock(t *testing.T) {
 			"    def f(self):\n    a(x)\n"},
 		{"a block around it", "a.py", py, "        a(x)\n        b(x)\n", "        if x:\n            a(x)\n            b(x)\n"},
 		{"a block moves", "a.py", py, "        b(x)\n\n    def g(self):\n", "    b(x)\n\ndef g(self):\n"},
+		{"a definition moves, and a line above it comes", "a.py", "def f(x):\n    a(x)\n    b(x)\n\nc(x)\n", "def f(x):\n    a(x)\n    b(x)\n",
+			"    @cached\n    def f(x):\n        a(x)\n        b(x)\n"},
 		{"a body goes", "a.py", py, "        a(x)\n        b(x)\n", ""},
 		{"a line that begins a block comes", "a.py", py, "        a(x)\n", "        if x:\n        a(x)\n"},
 		{"out of the block", "a.py", py + "        for y in x:\n            a(y)\n            b(y)\n            c(y)\n",

@@ -124,7 +124,7 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 	comes := func(f int, code bool) bool { // a line like one of the file; with code it need not be a comment
 		for l, n := range more {
 			if l != "" && n > 0 && quoted[l] == 0 && (code || newSource([]byte(l), t.syntax).commentOnly(0)) &&
-				comesLike(l, t.key(f), more) {
+				comesLike(l, t.key(f), more) && !likeAny(l, t.key(f), quoted) {
 				return true
 			}
 		}
@@ -164,6 +164,17 @@ func (t *Text) commentsBeside(old *source, a *alignment) (out []int) {
 		}
 	}
 	return out
+}
+
+// likeAny reports whether a line that comes is as similar to one of old_string as to a comment that stays.
+func likeAny(l, comment string, quoted map[string]int) bool {
+	like := similarity(l, comment)
+	for own := range quoted {
+		if own != "" && similarity(l, own) >= like {
+			return true
+		}
+	}
+	return false
 }
 
 // comesLike reports whether a line that comes is like a comment that stays, and has not become of a line that goes.
