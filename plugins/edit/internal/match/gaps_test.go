@@ -158,6 +158,24 @@ func TestLastSeparatorLeftOut(t *testing.T) {
 			t.Errorf("%s: pass %d gives %q", c[1], p.Pass, got)
 		}
 	}
+	// A change that takes in the separator at the end of a line, or comes behind it.
+	const call = "x = first(one, two),\ny = second(three),\nz = third(four, five),\n"
+	for _, c := range [][2]string{{"first(one, two),", "first(one,\n  six),"}, {"second(three),\nz =", "second(three), z ="},
+		{"second(three),", "second(three)"}, {"second(three),", "second(three), six(seven),"}} {
+		old := strings.TrimSuffix(strings.Replace(call, "four, five", "four,five", 1), ",\n")
+		p, got := planned(t, "a.py", call, Change{Old: old, New: strings.Replace(old, c[0], c[1], 1)})
+		if want := strings.Replace(call, c[0], c[1], 1); got != want {
+			t.Errorf("%s: pass %d gives %q", c[1], p.Pass, got)
+		}
+	}
+	// A line that moves has the form of the file.
+	const js = "a = f('x', one);\nb = g('y', two); // both\nc = h('z', three);\n"
+	moved := strings.ReplaceAll(strings.ReplaceAll(js, " // both", ""), "'", `"`)
+	_, got := planned(t, "a.js", js, Change{Old: strings.TrimSuffix(moved, ";\n"),
+		New: "b = g(\"y\", two);\na = f(\"x\", one);\nc = h(\"z\", three)"})
+	if want := "b = g('y', two); // both\na = f('x', one);\nc = h('z', three);\n"; got != want {
+		t.Errorf("a line that moves: %q", got)
+	}
 	const c, old = "\tfirst = load(x);\n\tsecond = y;\n\tthird = check(z);\n", "\tfirst = load(x);\n\tsecond = y;\n\tthird = check(z)\n"
 	if r := refused(t, "a.c", c, Change{Old: old, New: old + "\tfourth = w\n"}); r.Kind != Conflict {
 		t.Error(r)

@@ -162,10 +162,6 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 	if refusal := p.checkComment(u); refusal != nil {
 		return refusal
 	}
-	if p.movesComment(u) {
-		return p.conflict(u, "a line that new_string has in another place has a comment in the file that "+
-			"old_string does not have")
-	}
 	from := u.f0
 	for inner && from > units[0].f0 && p.unquoted(from-1) {
 		from--
@@ -195,16 +191,19 @@ func (p *projection) hasTwin(h hunk) bool {
 	})
 }
 
-// movesComment reports that a line which goes has a comment that old_string did not quote, and comes again elsewhere.
-func (p *projection) movesComment(u block) bool {
-	if !u.single() || p.t.commentOnly(u.f0) || p.t.commentStart(u.f0) == p.t.lines[u.f0].end ||
-		p.old.commentStart(u.o0) < p.old.lines[u.o0].end {
-		return false
-	}
+// moved is the text that the file has, behind its indentation, for a line of old_string which is new line j elsewhere,
+// with the comment that old_string does not quote.
+func (p *projection) moved(j int) []byte {
 	if p.surplus == nil {
 		p.surplus = p.new.more(p.old)
 	}
-	return p.surplus[p.old.key(u.o0)] >= 0
+	key := p.new.key(j)
+	for _, b := range p.at.blocks {
+		if b.single() && b.relation == same && key != "" && p.old.key(b.o0) == key && p.surplus[key] == 0 {
+			return p.t.text(b.f0)[indentLen(p.t.text(b.f0)):]
+		}
+	}
+	return nil
 }
 
 // insert puts new lines after the anchor, or before the place when there is none. They come after blank lines of the
@@ -236,6 +235,9 @@ func (p *projection) insert(from, to, anchor int, changes bool) *Refusal {
 		l, ok := p.reindent(p.new.text(j))
 		if !ok {
 			return p.conflict(p.at.blocks[0], unclearIndentation)
+		}
+		if body := p.moved(j); body != nil {
+			l = append(l[:indentLen(l)], body...)
 		}
 		text = append(append(text, l...), nl...)
 	}

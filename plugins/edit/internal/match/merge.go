@@ -51,8 +51,8 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	if t := bytes.TrimRight(old, blanks); len(t) < len(old) {
 		old, fresh = t, bytes.TrimRight(fresh, blanks)
 	}
-	if bytes.Equal(old, file) && despaced(string(old)) == despaced(string(fresh)) {
-		return fresh, true // old_string has the blanks of the file, so that those of new_string are the change
+	if bytes.Equal(old, file) {
+		return fresh, true // blanks and separators of new_string are the change, too
 	}
 	old, fresh = quotedAs(old, fresh, file)
 	a, b := p.normalize(old), p.normalize(file)
@@ -234,15 +234,29 @@ func (m *merge) inFile(lo, hi int) (start, end int) {
 		y++
 	}
 	if lo > 0 && x > 0 {
-		start = int(m.b.end[x-1])
+		start = m.behindSign(lo, int(m.b.end[x-1]))
 	}
 	switch {
 	case y < len(m.b.text):
 		end = int(m.b.start[y])
 	case y > 0:
-		end = int(m.b.end[y-1])
+		end = m.behindSign(hi, int(m.b.end[y-1]))
 	}
 	return start, end
+}
+
+// behindSign is an offset of the file's line behind the separator there, which the equivalence ignores, where the old
+// line has it before offset o.
+func (m *merge) behindSign(o, at int) int {
+	from := 0
+	if n := unitsBefore(m.a, o); n > 0 {
+		from = int(m.a.end[n-1])
+	}
+	sign := bytes.TrimSpace(m.old[min(from, o):o])
+	if left, text, _ := cutSpace(m.file[at:]); len(sign) > 0 && bytes.HasPrefix(text, sign) {
+		return at + len(left) + len(sign)
+	}
+	return at
 }
 
 // beside returns the text of file[start:end] before and after the part that corresponds to old[from:to]: white space,

@@ -188,7 +188,8 @@ func (t *Text) search(p pass, r *reading, all bool) *finding {
 		h.Range = Range{int(file.start[h.i]), int(file.end[h.j-1])}
 		if all && i < last || !file.border(h.i) || !file.border(h.j) || p.number > 1 && !t.fits(f, h) ||
 			!t.wholeCharacters(h.Range) || r.name == "dashes" && (insideRun(t.data, h.Start) || insideRun(t.data, h.End)) ||
-			r.numbers != nil && !t.numbersFit(f, h) {
+			r.numbers != nil && !t.numbersFit(f, h) ||
+			r.name == "diff" && !(t.startsLine(file, h) && t.endsLine(file, h, p.ignores)) {
 			continue
 		}
 		f.hits, last = append(f.hits, h), h.j

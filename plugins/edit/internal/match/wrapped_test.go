@@ -87,6 +87,8 @@ func TestMarksOnChangedLinesAlone(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"the start of a line", "a.py", data, " def run(all):\n     for one in all:\n-        start\n",
+			" def run(all):\n     for one in all:\n+        begin\n"},
 		{"a line without a mark goes", "a.py", data, "    for one in all:\n-        start(one)\n", "+        begin(one)\n"},
 		{"a line without a mark comes", "a.py", data, "-        start(one)\n", "        log(one)\n+        begin(one)\n"},
 		{"the text is there twice", "a.py", data + data, "-        start(one)\n", "+        begin(one)\n"},
