@@ -116,6 +116,10 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 			"<a>\n <b>v</b>\n</a>\n<a>\n <c/>\n", "<a>\n <b>v</b>\n</a>\n"},
 		{"what only looks like a comment beside the place", "a.cfg", "#define BYTES_PER_BYTE 1\n#define BYTES_PER_SHORT 2\n" +
 			"#define BYTES_PER_INT 4\n", "#define BYTES_PER_SHORT 2\n", "#define BYTES_PER_SHORT 2\n#define BYTES_PER_SHORTS 2\n"},
+		{"a comment like the next, behind code", "a.go", "a(b)\n\n// The first one is it.\nc(d)\n", "a(b)\n\n",
+			"a(b)\n\n// The second one is it.\ne(f)\n\n"},
+		{"a comment like the one above, behind code", "a.py", "# The first one is it.\nclass A:\n    x = 1\n", "class A:\n",
+			"class A:\n    # The second one is it.\n"},
 		{"a comment that comes often", "a.cs", "/// <inheritdoc/>\na()\n/// <inheritdoc/>\nb()\n", "b()\n",
 			"c()\n/// <inheritdoc/>\nb()\n"},
 		{"a comment like the one above it", "a.go", "// Runs it once.\n// Runs it twice.\nfirst(a)\n",

@@ -31,7 +31,7 @@ func (p *projection) mergeComment(u block, j int, old, fresh, file []byte) ([]by
 	}
 	code := bytes.TrimRight(file[:c], blanks)
 	text, ok := p.mergeLine(bytes.TrimRight(old[:a], blanks), bytes.TrimRight(fresh[:b], blanks), code)
-	return append(text, file[len(code):]...), ok
+	return slices.Concat(text, file[len(code):]), ok
 }
 
 // normalize makes the stream of a line in the form that the place was found in, comments included; equal compares two

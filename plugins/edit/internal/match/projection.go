@@ -120,11 +120,15 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 			more[squeeze(l)]--
 		}
 	}
-	quoted := old.counts(0, len(old.lines))
-	comes := func(f int, code bool) bool { // a line like one of the file; with code it need not be a comment
-		for l, n := range more {
-			if l != "" && n > 0 && quoted[l] == 0 && (code || newSource([]byte(l), t.syntax).commentOnly(0)) &&
-				comesLike(l, t.key(f), more) && !likeAny(l, t.key(f), quoted) {
+	quoted := old.counts(0, len(old.lines)) // and those that go
+	for l, n := range more {
+		if n < 0 {
+			quoted[l]++
+		}
+	}
+	comes := func(f int, among map[string]int) bool { // a line like one of the file
+		for l := range among {
+			if l != "" && more[l] > 0 && quoted[l] == 0 && comesLike(l, t.key(f), quoted) {
 				return true
 			}
 		}
@@ -134,12 +138,26 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 		if more[t.key(b.f0)] > 0 {
 			return t.conflict(a, b, "the file has a line there that old_string does not have, and new_string has it, too")
 		}
-		if t.commentOnly(b.f0) && comes(b.f0, true) {
+		if t.commentOnly(b.f0) && comes(b.f0, more) {
 			return t.conflict(a, b, "the file has a comment there that old_string does not have, and new_string has one like it")
 		}
 	}
+	if len(beside) == 0 {
+		return nil
+	}
+	after := (&Plan{Edits: edits}).Apply(t.data)
+	place := newSource(after[a.Start:max(a.Start, len(after)-len(t.data)+a.End)], t.syntax)
 	for _, f := range beside {
-		if more[t.key(f)] > 0 || comes(f, false) {
+		step, near := 1, map[string]int{} // the comments of the place on that side, before any code
+		i := place.closeFilled(-1, step)
+		if t.lines[f].start >= a.End {
+			step = -1
+			i = place.closeFilled(len(place.lines), step)
+		}
+		for ; i >= 0 && place.commentOnly(i); i = place.closeFilled(i, step) {
+			near[place.key(i)]++
+		}
+		if more[t.key(f)] > 0 || comes(f, near) {
 			out := guard("new_string has a comment like the one that the file has beside the place, "+quoteShort(t.key(f))+
 				", and old_string has not. The file would have that twice.",
 				"Give all of the lines that are shown in old_string, or leave that out of new_string.")
@@ -166,22 +184,11 @@ func (t *Text) commentsBeside(old *source, a *alignment) (out []int) {
 	return out
 }
 
-// likeAny reports whether a line that comes is as similar to one of old_string as to a comment that stays.
-func likeAny(l, comment string, quoted map[string]int) bool {
+// comesLike reports whether a line that comes is like a comment that stays, and more than like one of old_string.
+func comesLike(l, comment string, quoted map[string]int) bool {
 	like := similarity(l, comment)
 	for own := range quoted {
-		if own != "" && similarity(l, own) >= like {
-			return true
-		}
-	}
-	return false
-}
-
-// comesLike reports whether a line that comes is like a comment that stays, and has not become of a line that goes.
-func comesLike(l, comment string, more map[string]int) bool {
-	like := similarity(l, comment)
-	for gone, n := range more {
-		if n < 0 && similarity(l, gone) >= like {
+		if similarity(l, own) >= like {
 			return false
 		}
 	}
