@@ -391,7 +391,7 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 		return refuse("starts with what the file has before the place on the same line", before, from, to)
 	case c.endsTwice(string(t.text(to - 1))):
 		return refuse("ends with what the file has behind the place on the same line", after, from, to)
-	case c.hasWhole(from) || c.hasWhole(to-1):
+	case !isBlankString(before+after) && (c.hasWhole(from) || c.hasWhole(to-1)):
 		return refuse("has the whole line that the place is a part of", before+after, from, to)
 	case isBlankString(before) && isBlankString(after):
 		for _, b := range a.blocks { // comments at the edges are part of what old_string quotes

@@ -107,6 +107,10 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 			}
 		})
 	}
+	if _, got := planned(t, "a.tf", "a {\n  b = 3\n  c = 4\n}\n", Change{Old: "  b\u200b = 3\n  c = 4\n",
+		New: "  b\u200b = 3\n  c = 4\n  b = 3\n  d = 5\n"}); got != "a {\n  b = 3\n  c = 4\n  b = 3\n  d = 5\n}\n" {
+		t.Errorf("a whole line for a second time: %q", got)
+	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"a call around an argument", "a.go", "x := f(a)\n", "a)", "f(a))"},
 		{"a call within the same call", "a.go", "x := f(a)\n", "(a)", "(f(a))"},

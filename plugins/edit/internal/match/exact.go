@@ -123,8 +123,8 @@ func (t *Text) dropExtraBreak(r *reading, places []Range) *reading {
 	for _, at := range places {
 		last := t.lineAt(max(at.Start, at.End-1))
 		l := t.lines[last]
-		behind := t.data[min(at.End, l.end):l.end]
-		if !isBlank(behind) && t.separator(behind) == "" || l.next == l.end ||
+		behind := bytes.TrimRight(t.data[min(at.End, l.end):l.end], blanks)
+		if len(behind) > 0 && string(behind) != "," && string(behind) != ";" || l.next == l.end ||
 			apart && last+1 < len(t.lines) && !isBlank(t.text(last+1)) {
 			return r
 		}

@@ -73,6 +73,7 @@ func TestLineBreaksGained(t *testing.T) {
 		{"a blank line comes farther up", "a()\nb()\nc()\n", "a()\nb()", "a()\n\nb()\n", "a()\n\nb()\nc()\n"},
 		{"a quoted blank line is the last", "a()\nb()\n\nc()\nd()\n", "b()\n\nc()", "c()\nb()\n", "a()\nc()\nb()\n\nd()\n"},
 		{"a separator is not quoted", "a(1);\nb(2);\n", "a(1)", "a(3)\n", "a(3);\nb(2);\n"},
+		{"a comma is not quoted", "[\n  one,\n  two,\n]\n", "  one", "  three\n", "[\n  three,\n  two,\n]\n"},
 		{"it is all that changes", py, "    x = 1", "    x = 1\n", "def f():\n    x = 1\n\n    return x\n"},
 		{"lines come that it sets apart", "a()\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},
 		{"the file has none there", "a\nb", "b", "c\n", "a\nc\n"},

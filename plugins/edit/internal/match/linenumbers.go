@@ -286,7 +286,7 @@ func (t *Text) settleIndentation(f *finding) *Refusal {
 		return nil
 	}
 	asFile := leading(t.text(t.lineAt(f.hits[0].Start))) == leading(r.old.text(r.old.lineAt(int(f.old.start[0]))))
-	if !r.padded && (!r.bareNew || asFile && !r.shifted()) {
+	if !r.padded && (!r.bareNew || asFile && !r.shifted() || t.hasIndented(r.new, f.hits[0].Range)) {
 		return nil
 	}
 	doubt := t.conflictAt(f.hits[0].Range, "old_string has line numbers, and it does not follow from it how far the "+
@@ -297,6 +297,25 @@ func (t *Text) settleIndentation(f *finding) *Refusal {
 			"other lines are indented."
 	}
 	return doubt
+}
+
+// hasIndented reports whether the lines of a text that the file has at a place are indented as they are there.
+func (t *Text) hasIndented(s string, at Range) (found bool) {
+	from, to := t.span(at)
+	place := newSource(t.bytes(span{from, to}), nil)
+	count := place.counts(0, to-from)
+	for l := range strings.Lines(s) {
+		key := squeeze([]byte(l))
+		i := slices.IndexFunc(place.lines, func(l line) bool { return squeeze(place.data[l.start:l.end]) == key })
+		switch {
+		case i < 0 || count[key] > 1 || alnums([]byte(key)) == 0:
+		case leading(place.text(i)) != leading([]byte(l)):
+			return false
+		default:
+			found = true
+		}
+	}
+	return found
 }
 
 // shifted reports whether all indented lines that new_string keeps have another indentation.

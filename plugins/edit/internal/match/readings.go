@@ -105,6 +105,16 @@ func (t *Text) readings(c Change) []*reading {
 			out = append(out, newReading(w.name, old, fresh, lastComment, t.syntax))
 		}
 	}
+	for _, r := range out[1:] {
+		if r.name == "escapes" || r.name == "entities" {
+			continue
+		}
+		for _, e := range t.unescaped(Change{Old: string(r.old.data), New: r.new}) {
+			e.numbers, e.bareNew, e.padded = r.numbers, r.bareNew, r.padded
+			e.notes = []string{readingWarnings[r.name]}
+			out = append(out, e)
+		}
+	}
 	return out
 }
 

@@ -31,6 +31,10 @@ func TestWrappings(t *testing.T) {
 		{"backticks", "`\t\tprintln(\"a\")\n`", "`\t\tprintln(\"a\")\n\t\tstop()\n`"},
 		{"three marks", "'''\n\t\tprintln(\"a\")\n'''", "'''\n\t\tprintln(\"a\")\n\t\tstop()\n'''"},
 		{"a string of JSON", `"\t\tprintln(\"a\")\n"`, `"\t\tprintln(\"a\")\n\t\tstop()\n"`},
+		{"a quotation with entities", "> \tif a &lt; b &amp;&amp; c {\n> \t\tprintln(\"a\")\n",
+			"> \tif a &lt; b &amp;&amp; c {\n> \t\tprintln(\"a\")\n> \t\tstop()\n"},
+		{"numbers with escapes", "2\t\tif a < b && c {\n3\t\t\tprintln(\\\"a\\\")\n",
+			"\tif a < b && c {\n\t\tprintln(\\\"a\\\")\n\t\tstop()\n"},
 		{"entities", "\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n",
 			"\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n\t\tstop()\n"},
 	} {
