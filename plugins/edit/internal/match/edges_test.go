@@ -107,8 +107,9 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 			}
 		})
 	}
-	if _, got := planned(t, "a.tf", "a {\n  b = 3\n  c = 4\n}\n", Change{Old: "  b\u200b = 3\n  c = 4\n",
-		New: "  b\u200b = 3\n  c = 4\n  b = 3\n  d = 5\n"}); got != "a {\n  b = 3\n  c = 4\n  b = 3\n  d = 5\n}\n" {
+	const tf, odd = "a {\n    timeout = 3\n    interval = 30\n}\n", "   \u200b timeout = 3\n    interval = 30\n"
+	more := "    timeout = 3\n    owner = 5\n" // a line for a second time, and not the rest of one
+	if _, got := planned(t, "a.tf", tf, Change{Old: odd, New: odd + more}); got != replaced(tf, "}\n", more+"}\n") {
 		t.Errorf("a whole line for a second time: %q", got)
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
