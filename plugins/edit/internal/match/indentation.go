@@ -62,7 +62,7 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 }
 
 // indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start
-// at least as deep as those of the place: a block put around them may make one line as deep by chance.
+// at least as deep as those of the place: a block put around lines, or taken away, may make some as deep by chance.
 func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	if a.headCut {
 		return false
@@ -78,20 +78,24 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	if !strings.HasPrefix(is, margin) {
 		return false
 	}
-	moved, other := false, false
+	moved, stayed, other := 0, 0, false
 	count := fresh.counts(0, len(fresh.lines))
 	for j := range fresh.lines {
 		key, own := fresh.key(j), leading(fresh.text(j))
 		if len(file[key]) != 1 || count[key] != 1 && alnums([]byte(key)) == 0 { // which of the brackets is not known
 			continue
 		}
-		asOld, asFile := own == was[key][0], own == file[key][0]
-		if asOld && !asFile {
-			return false
+		switch asOld, asFile := own == was[key][0], own == file[key][0]; {
+		case asOld && !asFile:
+			stayed++
+		case asFile && !asOld:
+			moved++
+		default:
+			other = other || !asFile
 		}
-		moved, other = moved || asFile && !asOld, other || !asFile
 	}
-	return moved && !other || is == margin && commonIndent(old, 0, len(old.lines)) != margin
+	whole := is == margin && commonIndent(old, 0, len(old.lines)) != margin // the left edge is that of the file
+	return stayed == 0 && moved > 0 && !other || whole && moved >= stayed
 }
 
 // commonIndent is the indentation that all lines of a part of a text have, but for blank ones.

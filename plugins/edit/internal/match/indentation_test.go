@@ -172,6 +172,7 @@ func TestNewStringIsIndentedAsTheFile(t *testing.T) {
 		for _, change := range [][2]string{
 			{"one(alpha)", "one(alpha, x)"}, {"two(beta)", "two(x)\n\t\t\tmore(x)"}, {"\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", ""},
 			{"\t\tthree(gamma)\n", "\t\tif c {\n\t\t\tthree(gamma)\n\t\t}\n"}, {"\t\t}\n\t\tif b {\n", "\t\t} else {\n"},
+			{"\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", "\t\ttwo(beta)\n"},
 		} {
 			fresh := strings.ReplaceAll(strings.Replace(block, change[0], change[1], 1), "\t", unit)
 			want := replaced(data, was, fresh)
