@@ -74,6 +74,15 @@ func checkLine(t *testing.T, file, line, old, fresh string, block bool) bool {
 }
 
 // A quote that comes may end a string in the quotes of the file.
+// Blanks at the end of a line go with the change that leaves them out.
+func TestBlanksAtTheEndOfAChangedLine(t *testing.T) {
+	const data = "{\n\tone(a) \n\ttwo(b) \n}\n"
+	_, got := planned(t, "a.go", data, Change{Old: "  one(a) \n  two(b) \n", New: "  one(c)\n  two(b) \n"})
+	if got != replaced(data, "one(a) ", "one(c)") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestQuotesOfAChangedString(t *testing.T) {
 	r := refused(t, "a.js", "one();\n  a = find('side');\ntwo();\n", Change{Old: "one();\n  a = find(\"side\");\ntwo();",
 		New: "one();\n  a = find(\"it's a side\");\ntwo();"})

@@ -95,7 +95,7 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 		}
 	}
 	whole := is == margin && commonIndent(old, 0, len(old.lines)) != margin // the left edge is that of the file
-	return stayed == 0 && moved > 0 && !other || whole && moved >= stayed
+	return stayed == 0 && moved > 0 && !other || whole && (stayed == 0 || moved > 0)
 }
 
 // commonIndent is the indentation that all lines of a part of a text have, but for blank ones.

@@ -173,6 +173,7 @@ func TestNewStringIsIndentedAsTheFile(t *testing.T) {
 			{"one(alpha)", "one(alpha, x)"}, {"two(beta)", "two(x)\n\t\t\tmore(x)"}, {"\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", ""},
 			{"\t\tthree(gamma)\n", "\t\tif c {\n\t\t\tthree(gamma)\n\t\t}\n"}, {"\t\t}\n\t\tif b {\n", "\t\t} else {\n"},
 			{"\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", "\t\ttwo(beta)\n"},
+			{"\t\tif a {\n\t\t\tone(alpha)\n\t\t}\n\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", "\t\tone(alpha)\n\t\ttwo(beta)\n"},
 		} {
 			fresh := strings.ReplaceAll(strings.Replace(block, change[0], change[1], 1), "\t", unit)
 			want := replaced(data, was, fresh)

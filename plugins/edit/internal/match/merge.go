@@ -49,6 +49,9 @@ func (p *projection) equal(a, b []byte) bool {
 // when the file differs from the old line in the very part that changes.
 func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	if t := bytes.TrimRight(old, blanks); len(t) < len(old) {
+		if !endsBlank(fresh) {
+			file = bytes.TrimRight(file, blanks) // where the file has them, too, they go
+		}
 		old, fresh = t, bytes.TrimRight(fresh, blanks)
 	}
 	if bytes.Equal(old, file) {
