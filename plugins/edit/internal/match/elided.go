@@ -61,7 +61,8 @@ func (t *Text) planElided(c Change) *Plan {
 
 // planPart plans a part, a hunk or one that may stay.
 func (t *Text) planPart(c Change, hunk bool) *Plan {
-	if hunk || c.Old != c.New {
+	text := func(s string) string { return strings.TrimSuffix(string(toLF([]byte(s))), "\n") }
+	if hunk || text(c.Old) != text(c.New) { // line endings alone are no change
 		p, err := t.Plan(c)
 		if err != nil {
 			return nil

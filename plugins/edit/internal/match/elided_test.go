@@ -20,6 +20,8 @@ func TestLinesLeftOutOfBothStrings(t *testing.T) {
 			strings.NewReplacer("\tload(name)\n", "", "unlock()", "unlock(x)").Replace(data)},
 		{"the last line goes", "\tcheck(name)\n\t...\n\treturn nil", "\tcheck(name)\n\t...",
 			strings.Replace(data, "\treturn nil\n", "", 1)},
+		{"a part with other line endings, and one more", "\tcheck(name)\r\n\t...\r\n\tstore(name)\r\n\treturn nil",
+			"\tverify(name)\n\t...\n\tstore(name)\n\treturn nil\n", strings.Replace(data, "check", "verify", 1)},
 		{"a line that comes", "\tcheck(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			"\tcheck(name)\n\tlog(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			strings.Replace(data, "\tlock", "\tlog(name)\n\tlock", 1)},

@@ -176,7 +176,7 @@ func (t *Text) plainControls(c Change) Change {
 	if c.Strictness != Exact && strings.Contains(c.Old, "\x1b[") && !bytes.Contains(t.data, []byte("\x1b")) {
 		each(func(s string) string { return colors().ReplaceAllString(s, "") })
 	}
-	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) {
+	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) && !strings.Contains(c.Old, "\r\\") { // of \r\n
 		each(strings.NewReplacer("\r\n", "\r\n", "\r", "\n").Replace)
 	}
 	return c
