@@ -239,14 +239,9 @@ func (t *Text) indentRest(r *reading, at Range) (fresh, note string) {
 		strings.TrimSpace(old) != strings.TrimRight(firstLine(old), blanks) || !t.lostIndent(old, lines, before, at) {
 		return r.new, ""
 	}
-	step, _ := commonStep(0, newSource([]byte(r.new), nil))
 	for i, l := range lines {
 		if i == 0 || isBlankString(l) {
 			continue
-		}
-		if n := indentLen([]byte(l)); step != "" && strings.Trim(before, "\t")+strings.Trim(step+l[:n], " ") == "" &&
-			n%len(step) == 0 {
-			l = strings.Repeat("\t", n/len(step)) + l[n:]
 		}
 		lines[i] = before + l
 	}
