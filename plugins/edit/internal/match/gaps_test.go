@@ -74,6 +74,20 @@ func checkLine(t *testing.T, file, line, old, fresh string, block bool) bool {
 }
 
 // A quote that comes may end a string in the quotes of the file.
+// The columns of a table may be quoted wider than they are in the file.
+func TestTablesOfAnotherWidth(t *testing.T) {
+	const data = "# T\n\n| name | n |\n|---|:--:|\n| one | 1 |\n| two | 22 |\n\ntext\n"
+	const wide = "| name | n  |\n| ---- | :-: |\n| one  | 1  |\n| two  | 22 |\n"
+	for _, c := range [][2]string{{"| two  | 22 |", "| two | 23 |"}, {"| two  | 22 |\n", "| two  | 22 |\n| three | 3 |\n"},
+		{"| one  | 1  |\n", ""}} {
+		_, got := planned(t, "a.md", data, Change{Old: wide, New: strings.Replace(wide, c[0], c[1], 1)})
+		squeezed := strings.NewReplacer("  ", " ").Replace
+		if want := strings.Replace(data, squeezed(c[0]), squeezed(c[1]), 1); got != want {
+			t.Errorf("%q: got\n%s", c[1], got)
+		}
+	}
+}
+
 // Blanks at the end of a line go with the change that leaves them out.
 func TestBlanksAtTheEndOfAChangedLine(t *testing.T) {
 	const data = "{\n\tone(a) \n\ttwo(b) \n}\n"

@@ -206,13 +206,17 @@ func (s *stream) normalizeBlanks(from int, ignored equivalence) {
 		return
 	}
 	to, n := from, 0
+	rule := ignored&blankRuns != 0 && isTableRule(s.text[from:]) // which is as long as the columns are wide
 	if ignored&leadingBlanks != 0 {
 		n = indentLen(s.text[from:])
 	}
 	for i := from + n; i < len(s.text); i++ {
 		c := s.text[i]
 		switch {
-		case blankByte(c) && ignored&allSpace != 0:
+		case blankByte(c) && (rule || ignored&allSpace != 0):
+			continue
+		case rule && c == '-' && to > from && s.text[to-1] == '-':
+			s.end[to-1] = s.end[i]
 			continue
 		case blankByte(c) && ignored&blankRuns != 0 && to > from && s.text[to-1] == ' ':
 			s.end[to-1] = s.end[i]
@@ -226,6 +230,11 @@ func (s *stream) normalizeBlanks(from int, ignored equivalence) {
 		to++
 	}
 	s.truncate(to)
+}
+
+// isTableRule reports whether a line is the rule below the head of a table in Markdown.
+func isTableRule(line []byte) bool {
+	return bytes.IndexByte(line, '|') >= 0 && bytes.IndexByte(line, '-') >= 0 && len(bytes.Trim(line, "|:- \t")) == 0
 }
 
 // dropSeparators drops semicolons, and commas before a closing bracket or the end.
