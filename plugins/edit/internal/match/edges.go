@@ -496,7 +496,6 @@ func add(p, q pairs) pairs {
 func (e edges) linesBeside(f, step int) int {
 	lines, old := strings.Split(e.fresh, "\n"), strings.Split(e.old, "\n")
 	edge, was := lines[0], old[0]
-	more := newSource([]byte(e.fresh), nil).more(newSource([]byte(e.old), nil))
 	if step > 0 {
 		edge, was = lines[len(lines)-1], old[len(old)-1]
 	}
@@ -508,12 +507,26 @@ func (e edges) linesBeside(f, step int) int {
 		if from < 0 || from+n > len(e.t.lines) {
 			break
 		}
-		comes := func(l string) bool { return more[squeeze([]byte(l))] > 0 }
-		if e.sameLines(part, from) && slices.ContainsFunc(part, comes) {
+		if e.sameLines(part, from) && e.comes(part, step) {
 			return n
 		}
 	}
 	return 0
+}
+
+// comes reports whether one of the first lines of new_string, or the last with a step of 1, is not there in old_string.
+func (e edges) comes(part []string, step int) bool {
+	old, fresh := newSource([]byte(e.old), nil), newSource([]byte(e.fresh), nil)
+	pairs := counterparts(old, fresh)
+	if step > 0 {
+		pairs = pairs[len(pairs)-len(part):]
+	}
+	for i, l := range part {
+		if o := pairs[i]; o < 0 || old.key(o) != squeeze([]byte(l)) {
+			return true
+		}
+	}
+	return false
 }
 
 var (
