@@ -119,7 +119,8 @@ func (t *Text) hasWord(word string) bool {
 func (t *Text) respell(text []byte, typos []substitution) []byte {
 	return tokens().ReplaceAllFunc(text, func(word []byte) []byte {
 		for _, s := range typos {
-			if string(word) == s.old || bytes.Contains(word, []byte(s.old)) && !t.hasWord(string(word)) {
+			right := strings.Contains(s.file, s.old) && bytes.Contains(word, []byte(s.file)) // only a letter is missing
+			if string(word) == s.old || bytes.Contains(word, []byte(s.old)) && !right && !t.hasWord(string(word)) {
 				return bytes.ReplaceAll(word, []byte(s.old), []byte(s.file))
 			}
 		}

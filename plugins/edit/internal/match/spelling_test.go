@@ -92,3 +92,12 @@ func TestLinesThatNewStringHasAsTheFile(t *testing.T) {
 		t.Errorf("quotes: %s", got)
 	}
 }
+
+// A name that has the word as the file spells it is not spelled in another way.
+func TestNamesMadeOfMisspeltWords(t *testing.T) {
+	text := NewText("a.go", []byte("MulAdd(x)\n"))
+	got := string(text.respell([]byte("MulAddSub MulAd MulAdX"), []substitution{{"MulAd", "MulAdd"}}))
+	if got != "MulAddSub MulAdd MulAddX" {
+		t.Error(got)
+	}
+}
