@@ -35,7 +35,7 @@ func TestHostileCalls(t *testing.T) {
 	long(t)
 	for _, era := range []string{"old", "new"} {
 		t.Run(era, func(t *testing.T) {
-			c := newBed(t, hostileConfig(t, era, `idle_timeout = "3s"`)).mcp(handshake)
+			c := newBed(t, hostileConfig(t, era, `idle_timeout = "10s"`)).mcp(handshake)
 			c.lists("bad__echo")
 			for _, call := range []struct {
 				tool string
