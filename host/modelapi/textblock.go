@@ -14,8 +14,12 @@ import (
 	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
-// maxFenceLine is how much of a line outside of a block is examined, if it does not begin a call itself.
-const maxFenceLine = 1 << 10 // bytes
+const (
+	// maxFenceLine is how much of a line outside of a block is examined, if it does not begin a call itself.
+	maxFenceLine = 1 << 10 // bytes
+	// maxStart is how much of a line says whether it does: more than nativeStart and the longest name take.
+	maxStart = 128 // bytes
+)
 
 // Tags in which models that were trained on them write calls, instead of fences.
 const openTag, closeTag = "<tool_call>", "</tool_call>"
@@ -116,7 +120,7 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 		} else {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
-			start := r.line[:min(len(r.line), 64)]
+			start := r.line[:min(len(r.line), maxStart)]
 			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || nativeStart().Match(start) {
 				limit = maxMessage
 			}

@@ -99,6 +99,19 @@ func TestNativeValuesWithOtherTags(t *testing.T) {
 	}
 }
 
+// A line that begins a call may be long, also with a long name.
+func TestNativeCallsOfLongNames(t *testing.T) {
+	t.Parallel()
+	name, long := "p__"+strings.Repeat("a", 61), `"`+strings.Repeat("x", 3000)+`"`
+	for text, arguments := range nativeTexts {
+		text = strings.NewReplacer("p__a", name, `"x": 1`, `"x": `+long, "<arg_value>1", "<arg_value>"+long).Replace(text)
+		calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
+		if err != nil || len(calls) != len(arguments) || len(calls) > 0 && calls[0].Tool != name {
+			t.Errorf("%d calls, %v of\n%.200s", len(calls), err, text)
+		}
+	}
+}
+
 // A text that is about such forms has no call: quoted in any way, in a sentence, or where the text goes on after it.
 func TestTextsAboutCalls(t *testing.T) {
 	t.Parallel()
