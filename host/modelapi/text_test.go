@@ -176,6 +176,8 @@ func TestTextErrors(t *testing.T) {
 		"name no text":        {fenced("tool_call", `{"name":["name","p__a"]}`), "has no tool's name"},
 		"an array":            {fenced("tool_call", `["name","p__a"]`), "has no tool's name"},
 		"nothing":             {fenced("tool_call", ``), "has no tool's name"},
+		"a name alone":        {fenced("tool_call", "p__a"), "has no tool's name"},
+		"a name, no key":      {fenced("tool", "p__a"), "has no tool's name"},
 		"cut before the name": {"```tool_call\n{\"na", "has no tool's name"},
 		"listed, no name":     {fenced("tool", "BEGIN_ARG: x\na\nEND_ARG"), "it must hold a line TOOL_NAME: with it"},
 		"half a name":         {"```tool\nTOOL_NAME: p__", "has no tool's name"},

@@ -193,7 +193,7 @@ func (r *textReader) endLine() []*textBlock {
 	case r.open.size == 0 && f.size > 0:
 		r.open = f
 		if body, listed, isCall := f.call(); isCall {
-			r.block = &textBlock{body: []byte(body), listed: listed, arguments: []byte("{")}
+			r.block = &textBlock{body: []byte(body), tagged: f.mark == '<', listed: listed, arguments: []byte("{")}
 			if body != "" {
 				return r.endLine()
 			}
@@ -222,6 +222,7 @@ const maxHead = 4 << 10 // bytes
 // A textBlock is a fenced block with a call: a JSON object, or listed arguments between BEGIN_ARG and END_ARG.
 type textBlock struct {
 	body    []byte
+	tagged  bool // it is in tags, not in a fence
 	line    int  // where the last line of the body begins
 	depth   int  // how many elements of XML are open before that line
 	tooLong bool // the body was too long, and is dropped
@@ -245,10 +246,12 @@ func (b *textBlock) form() string {
 }
 
 func (b *textBlock) call() (name string, args json.RawMessage) {
-	for _, text := range [][]byte{b.body, slices.Concat([]byte(openTag), b.body, []byte(closeTag))} {
-		if name, args, rest, ok := readXMLCall(text); ok && len(bytes.TrimSpace(rest)) == 0 {
-			b.name, b.arguments, b.listed = name, args, true
-		}
+	text := b.body
+	if b.tagged && !bytes.HasPrefix(bytes.TrimLeft(text, arguments.Whitespace), []byte("<")) {
+		text = slices.Concat([]byte(openTag), text, []byte(closeTag))
+	}
+	if name, args, rest, ok := readXMLCall(text); ok && len(bytes.TrimSpace(rest)) == 0 {
+		b.name, b.arguments, b.listed = name, args, true
 	}
 	if b.listed {
 		return b.name, append(b.arguments[:len(b.arguments):len(b.arguments)], '}')
