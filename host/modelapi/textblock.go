@@ -38,6 +38,9 @@ func fenceOf(line []byte) fence {
 		return fence{}
 	}
 	if rest, ok := strings.CutPrefix(marks, openTag); ok && !isAboutTags(rest) {
+		if rest != "" { // its end is a part of the value of an argument that begins on this line
+			rest += string(line[len(text):])
+		}
 		return fence{'<', len(openTag), rest}
 	}
 	info := strings.TrimLeft(marks, marks[:1])
@@ -55,7 +58,7 @@ func isAboutTags(rest string) bool {
 	if call == "" || strings.IndexByte("{[<", call[0]) < 0 {
 		name, _, hasArguments := strings.Cut(call, "<arg_key>")
 		return call != "" && !plainName().MatchString(strings.TrimSpace(name)) ||
-			after != "" && (!hasArguments || after[0] != '<' && opened([]byte(call)) == 0)
+			after != "" && (!hasArguments || after[0] != '<' && glmForm.opened([]byte(call)) == 0)
 	}
 	return after != "" && after[0] != '<' && json.Valid([]byte(call))
 }
@@ -176,7 +179,7 @@ func (r *textReader) endLine() []*textBlock {
 		r.open = fence{mark: inXML, size: 1}
 	}
 	if r.open.mark == inXML {
-		if r.depth += opened(r.line); r.depth <= 0 {
+		if r.depth += qwenForm.opened(r.line); r.depth <= 0 {
 			r.open, r.depth = fence{}, 0
 		}
 		r.line = r.line[:0]
@@ -222,10 +225,11 @@ const maxHead = 4 << 10 // bytes
 // A textBlock is a fenced block with a call: a JSON object, or listed arguments between BEGIN_ARG and END_ARG.
 type textBlock struct {
 	body    []byte
-	tagged  bool // it is in tags, not in a fence
-	line    int  // where the last line of the body begins
-	depth   int  // how many elements of XML are open before that line
-	tooLong bool // the body was too long, and is dropped
+	tagged  bool     // it is in tags, not in a fence
+	line    int      // where the last line of the body begins
+	xml     *xmlForm // of the elements of XML, nil before the first
+	depth   int      // how many of them are open before that line
+	tooLong bool     // the body was too long, and is dropped
 	closed  bool
 	partial *partialCall
 
@@ -287,7 +291,14 @@ func (b *textBlock) opens() int {
 	if b.listed || b.depth == 0 && bytes.HasPrefix(start, []byte("{")) {
 		return 0
 	}
-	return opened(b.body[b.line:])
+	line := b.body[b.line:]
+	if b.xml == nil {
+		b.xml = formOf(line)
+	}
+	if b.xml == nil {
+		return 0
+	}
+	return b.xml.opened(line)
 }
 
 // endLine ends a line that does not close the block.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,15 +39,20 @@ var (
 
 // An xmlForm is a way to write a call with each argument as text.
 type xmlForm struct {
-	head, argument                      func() *regexp.Regexp
-	beginArgument, endArgument, endCall string
-	lines                               bool // a value has lines of its own
+	head, argument       func() *regexp.Regexp
+	refused              []string // tags that no value may have
+	endArgument, endCall string
+	begin, end           string // of what may quote other calls
+	lines                bool   // a value has lines of its own
 }
 
-var xmlForms = []xmlForm{
-	{xmlHead, xmlArgument, "<parameter=", "</parameter>", "</function>", true},
-	{glmHead, glmArgument, "<arg_", "</arg_value>", closeTag, false},
-}
+var (
+	qwenForm = &xmlForm{xmlHead, xmlArgument, []string{"<parameter="}, "</parameter>", "</function>", "<function=",
+		"</function>", true}
+	glmForm = &xmlForm{glmHead, glmArgument, []string{"<arg_key>", "<arg_value>"}, "</arg_value>", closeTag, "<arg_value>",
+		"</arg_value>", false}
+	xmlForms = []*xmlForm{qwenForm, glmForm}
+)
 
 // nativeCalls reads a text that is nothing but calls; otherwise it returns nil.
 func nativeCalls(text []byte) (blocks []*textBlock) {
@@ -97,10 +103,19 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 	}
 }
 
-// opened is how many more calls in XML, or values of GLM's, a text opens than it closes.
-func opened(text []byte) int {
-	return bytes.Count(text, []byte("<function=")) - bytes.Count(text, []byte("</function>")) +
-		bytes.Count(text, []byte("<arg_value>")) - bytes.Count(text, []byte("</arg_value>"))
+// opened is how many more elements that may quote other calls a text opens than it closes.
+func (f *xmlForm) opened(text []byte) int {
+	return bytes.Count(text, []byte(f.begin)) - bytes.Count(text, []byte(f.end))
+}
+
+// formOf returns the form of the first such element of a text; nil if it has none.
+func formOf(text []byte) (form *xmlForm) {
+	for _, f := range xmlForms {
+		if before, _, has := bytes.Cut(text, []byte(f.begin)); has {
+			form, text = f, before
+		}
+	}
+	return form
 }
 
 // readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace. It refuses a call with the
@@ -127,7 +142,8 @@ func (f *xmlForm) read(rest []byte) (args json.RawMessage, after []byte, ok bool
 			return nil, nil, false
 		}
 		value, after, ends := bytes.Cut(rest[len(p[0]):], []byte(f.endArgument))
-		if !ends || bytes.Contains(value, []byte(f.beginArgument)) {
+		has := func(tag string) bool { return bytes.Contains(value, []byte(tag)) }
+		if !ends || slices.ContainsFunc(f.refused, has) {
 			return nil, nil, false
 		}
 		if f.lines {

@@ -89,12 +89,25 @@ func glmCall(value string) string {
 // A value in one form may have tags of another.
 func TestNativeValuesWithOtherTags(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"a</parameter>b", "<parameter=z>\n1\n</parameter>", plainCall, tagged(`{}`) + "\n" + plainCall,
-		"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>"} {
-		calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(glmCall(value)+"\nThat is all."))
-		var got map[string]string
-		if err != nil || len(calls) != 1 || json.Unmarshal(calls[0].Arguments, &got) != nil || got["x"] != value {
-			t.Errorf("%v, %v of\n%s", calls, err, value)
+	glm := []string{"a</parameter>b", "<parameter=z>\n1\n</parameter>", plainCall, tagged(`{}`) + "\n" + plainCall,
+		"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>", "a \n\nb\n", "a\n</tool_call>\nb",
+		"the <function=f> of it", "</function>\n</tool_call>\n" + plainCall, "prog <arg_name>"}
+	qwen := []string{glmCall(plainCall), "an <arg_value> of it", "</arg_value>\n</tool_call>\n" + plainCall}
+	values := map[string]string{}
+	for _, v := range glm {
+		values[glmCall(v)], values[strings.Replace(glmCall(v), "\n<arg_", "<arg_", 2)] = v, v
+	}
+	for _, v := range qwen {
+		call := "<function=p__a>\n<parameter=x>\n" + v + "\n</parameter>\n</function>"
+		values["<tool_call>\n"+call+"\n</tool_call>"], values["<tool_call>"+call+"</tool_call>"] = v, v
+	}
+	for call, value := range values {
+		for _, text := range []string{call, call + "\nThat is all."} {
+			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
+			var got map[string]string
+			if err != nil || len(calls) != 1 || json.Unmarshal(calls[0].Arguments, &got) != nil || got["x"] != value {
+				t.Errorf("%v, %v of\n%s", calls, err, text)
+			}
 		}
 	}
 }
