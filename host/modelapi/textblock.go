@@ -213,8 +213,8 @@ func (r *textReader) closing() (end int, closes bool) {
 		return 0, false
 	}
 	if r.open.mark == '<' {
-		body, closes := bytes.CutSuffix(bytes.TrimRight(b.body, arguments.Whitespace), []byte(closeTag))
-		return len(body), closes
+		line, closes := bytes.CutSuffix(bytes.TrimRight(b.body[b.line:], arguments.Whitespace), []byte(closeTag))
+		return b.line + len(line), closes
 	}
 	return b.line, b.value == nil && fenceOf(b.body[b.line:]).closes(r.open)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi"
@@ -122,6 +123,16 @@ func TestNativeCallsOfLongNames(t *testing.T) {
 		if err != nil || len(calls) != len(arguments) || len(calls) > 0 && calls[0].Tool != name {
 			t.Errorf("%d calls, %v of\n%.200s", len(calls), err, text)
 		}
+	}
+}
+
+// A model that repeats line breaks in a call costs no more with each of them.
+func TestBlankLinesOfACall(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	_, err := modelapi.ParseCalls(modelapi.FormatText, []byte("<tool_call>"+strings.Repeat("\n", 256<<10)))
+	if took := time.Since(begin); err == nil || took > 5*time.Second {
+		t.Errorf("%v after %v", err, took)
 	}
 }
 
