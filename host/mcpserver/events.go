@@ -106,6 +106,7 @@ func (e *identityEvents) Open(ctx context.Context, session, id string) error {
 
 // Append keeps an event. One that alone is over the limit is dropped at once.
 func (e *identityEvents) Append(_ context.Context, session, id string, data []byte) error {
+	answer := isAnswer(data) // which reads all of a large one, so without the lock
 	e.store.mu.Lock()
 	defer e.store.mu.Unlock()
 	s := e.streams[streamKey{session, id}]
@@ -114,7 +115,7 @@ func (e *identityEvents) Append(_ context.Context, session, id string, data []by
 	}
 	size := len(data) + eventCost
 	s.data = append(s.data, data)
-	s.answered = s.answered || s.single && isAnswer(data)
+	s.answered = s.answered || s.single && answer
 	e.inOrder = append(e.inOrder, storedEvent{s, size})
 	e.bytes += size
 	e.store.bytes += size
