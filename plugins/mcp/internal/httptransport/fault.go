@@ -140,7 +140,7 @@ func (t *Transport) statusError(a *response, text []byte) error {
 	return notRun(e)
 }
 
-// quoted is the text of an error page, if it is one for people.
+// quoted is the text of an error page, if it is one for people and says more than the status.
 func (t *Transport) quoted(a *response, text []byte) string {
 	if len(text) == 0 || strings.Contains(a.Header.Get("Content-Type"), "html") {
 		return ""
@@ -150,7 +150,10 @@ func (t *Transport) quoted(a *response, text []byte) string {
 		_, credentials, _ := strings.Cut(sent, " ")
 		shown = redact.New(sent, credentials).Text(shown)
 	}
-	return ": " + t.clean(shown)
+	if shown = t.clean(shown); shown == "" || strings.EqualFold(shown, http.StatusText(a.StatusCode)) {
+		return ""
+	}
+	return ": " + shown
 }
 
 // clean makes the text of a server fit for an error.

@@ -540,3 +540,18 @@ func TestRefusedTokenIsReplacedOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A refusal that says no more than its status gets the advice that one with a reason does not need.
+func TestAdviceForARefusal(t *testing.T) {
+	for text, want := range map[string]string{"": "", "\n": "", "Forbidden\n": "", "no guests": ": no guests"} {
+		url := serve(t, scripted{"tools/call": func(w http.ResponseWriter, _ *http.Request, _ json.RawMessage) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, text)
+		}})
+		_, err := call(limited(t), dial(t, Options{URL: url}), "x", "{}", nil)
+		e, ok := errors.AsType[*sdk.Error](err)
+		if !ok || !strings.HasSuffix(e.Message, "403 Forbidden"+want) || (e.Suggestion == "") != (want != "") {
+			t.Errorf("%q: %#v", text, err)
+		}
+	}
+}
