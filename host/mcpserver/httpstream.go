@@ -35,7 +35,9 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 	if stream != "" && version >= lastOfLegacy {
 		w.resumes = r.Header.Get("Last-Event-ID")
 	}
-	ctx = context.WithValue(ctx, writerKey{}, w)
+	if session != "" { // a session keeps the context of the request that begins it
+		ctx = context.WithValue(ctx, writerKey{}, w)
+	}
 	// A DELETE with another revision is refused. Calls without a session have an empty name of one.
 	known := version == "" || slices.Contains(mcp.SupportedProtocolVersions(), version)
 	if known && r.Method == http.MethodDelete && session != "" {

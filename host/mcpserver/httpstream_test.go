@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"weak"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -245,6 +249,31 @@ func TestCanceledCallOverHTTP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session, which may be open for hours, does not keep the response that began it.
+func TestSessionKeepsNoResponse(t *testing.T) {
+	h := (&setup{}).server(t).Handler()
+	session, response := func() (string, weak.Pointer[httptest.ResponseRecorder]) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,`+
+			`"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t"}}}`))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		out := httptest.NewRecorder()
+		h.ServeHTTP(out, r)
+		return out.Header().Get("Mcp-Session-Id"), weak.Make(out)
+	}()
+	if session == "" {
+		t.Fatal("there is no session")
+	}
+	for range 100 {
+		if runtime.GC(); response.Value() == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("it is kept")
 }
 
 // A stream of a session is read by that session alone.
