@@ -205,7 +205,7 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 		c.slot = d.Index
 	}
 	repeated := other(func(o *partialCall) bool {
-		return o.isWhole(d) && (c.text.pieces == 0 || !mayLackArguments(o.text.best(true).text))
+		return o.isWhole(d.Function.Name, text) && (c.text.pieces == 0 || !mayLackArguments(o.text.best(true).text))
 	}) && mayLackArguments(c.text.best(true).text) // asked last: it may read all of a blank text
 	c.addRaw(d.ID, d.Function.Name, d.Function.Arguments)
 	if repeated {
@@ -229,21 +229,18 @@ func (a *Assembler) isAnother(d chatDelta, before []chatDelta) bool {
 	if same == 0 {
 		return false
 	}
+	text, _ := argumentText(d.Function.Arguments)
 	for _, c := range a.calls {
-		if c.tool() == d.Function.Name && c.isWhole(d) {
+		if c.tool() == d.Function.Name && c.isWhole(d.Function.Name, text) {
 			known++
 		}
 	}
 	return known == same
 }
 
-// isWhole reports whether a delta has all that is known of this call.
-func (c *partialCall) isWhole(d chatDelta) bool {
-	if !c.isClosed() || d.Function.Name != "" && !strings.HasPrefix(d.Function.Name, c.name.last) {
-		return false
-	}
-	text, _ := argumentText(d.Function.Arguments)
-	return text == string(c.text.best(true).text)
+// isWhole reports whether a delta's name and text of arguments are all that is known of this call.
+func (c *partialCall) isWhole(name, text string) bool {
+	return c.isClosed() && (name == "" || strings.HasPrefix(name, c.name.last)) && text == string(c.text.best(true).text)
 }
 
 // chatCall finds the call that a delta belongs to, or begins one; nil if it could belong to several. Servers number
@@ -319,5 +316,5 @@ func (c *partialCall) isFollowedBy(d chatDelta) bool {
 		return d.ID != c.id
 	}
 	text, _ := argumentText(d.Function.Arguments)
-	return beginsObject(text) && !c.isWhole(d)
+	return beginsObject(text) && !c.isWhole(d.Function.Name, text)
 }
