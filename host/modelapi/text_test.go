@@ -250,6 +250,7 @@ func TestTextStreamErrors(t *testing.T) {
 			"NameMissing: the call has no tool's name: its block must hold one JSON object"},
 		"cut before the name": {"```tool_call\n{\"na", "TruncatedCall"},
 		"cut off":             {strings.TrimSuffix(plainCall, "```\n"), "TruncatedCall"},
+		"cut in a key":        {"<tool_call>p__a<arg_key>x", "TruncatedCall"},
 		"a long name":         {fenced("tool_call", `{"name":"`+strings.Repeat("a", 2000)+`"}`), "LabelTooLong"},
 		"large arguments": {fenced("tool_call", `{"name":"p__a","arguments":{"x":"`+strings.Repeat("a", 1<<20)+`"}}`),
 			"ArgumentsTooLarge"},

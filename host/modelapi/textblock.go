@@ -56,8 +56,9 @@ func isAboutTags(rest string) bool {
 	call, after, _ := strings.Cut(rest, closeTag)
 	call, after = strings.TrimSpace(call), strings.TrimSpace(after)
 	if call == "" || strings.IndexByte("{[<", call[0]) < 0 {
-		name, _, hasArguments := strings.Cut(call, "<arg_key>")
+		name, key, hasArguments := strings.Cut(call, "<arg_key>")
 		return call != "" && !plainName().MatchString(strings.TrimSpace(name)) ||
+			hasArguments && !strings.Contains(key, "</arg_key>") && strings.Contains(key, " ") ||
 			after != "" && (!hasArguments || after[0] != '<' && glmForm.opened([]byte(call)) == 0)
 	}
 	return after != "" && after[0] != '<' && json.Valid([]byte(call))

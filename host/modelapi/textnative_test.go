@@ -145,7 +145,8 @@ func TestTextsAboutCalls(t *testing.T) {
 		"<tool_call> and </tool_call> are what Qwen was trained on.", "```tool_call``` is the word.", "- one\n- two",
 		"| form | model |\n|---|---|\n| `[TOOL_CALLS]` | Mistral |", "```go\nfunc main() {}\n```", "> quoted",
 		"[TOOL_CALLS]name[ARGS]{...}, for short.", "<｜tool▁calls▁begin｜> is DeepSeek's.", "{\"name\": \"p__a\", \"arguments\": {}}",
-		"<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call> is how GLM writes it.", "<|channel|>commentary is for calls.",
+		"<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call> is how GLM writes it.",
+		"<tool_call>name<arg_key> begins a call of GLM.", "<|channel|>commentary is for calls.",
 		"<|channel|>commentary to=functions.NAME<|message|>{...}<|call|>", "<|tool_calls_section_begin|> begins a section.", "Use `tool_call` as the info string."}
 	quotes := map[string]func(string) string{
 		"a fence":          func(s string) string { return "````text\n" + s + "\n````" },
