@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/toolhost/toolhost/internal/iso2022jp"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -28,8 +30,9 @@ type form struct {
 }
 
 var (
-	plainForm = form{name: "UTF-8"}
-	wideForms = []form{
+	plainForm   = form{name: "UTF-8"}
+	shiftedForm = form{name: "ISO-2022-JP", codec: japanese.ISO2022JP}
+	wideForms   = []form{
 		{name: "UTF-16LE", mark: []byte("\xFF\xFE"), codec: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
 		{name: "UTF-16BE", mark: []byte("\xFE\xFF"), codec: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 	}
@@ -44,6 +47,9 @@ func formOf(data []byte, legacy *form) form {
 		if bytes.HasPrefix(data, f.mark) {
 			return f
 		}
+	}
+	if iso2022jp.Is(data) {
+		return shiftedForm
 	}
 	if utf8.Valid(data) {
 		return plainForm

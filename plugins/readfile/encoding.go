@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
 
+	"github.com/toolhost/toolhost/internal/iso2022jp"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -192,7 +193,7 @@ func (d *decoded) recognize(look []byte) {
 			d.textEncoding, _ = encodingNamed(name)
 			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
-	case shifted().Match(look) && isASCII(look):
+	case iso2022jp.Is(look):
 		d.textEncoding, _ = encodingNamed("iso-2022-jp")
 		d.note = "decoded from iso-2022-jp, by a guess" + doubt
 	case utf8.Valid(whole):
@@ -214,9 +215,6 @@ func (d *decoded) recognize(look []byte) {
 		}
 	}
 }
-
-// shifted is text of ISO-2022-JP, whose bytes are all ASCII: escapes to characters of two bytes, and back.
-var shifted = lazy.Regexp(`\x1b\$[@B](?:[!-~]{2})+\x1b\([BJ]`)
 
 // declaration is how files say in which encoding they are: XML, HTML and texts with a header such as those of gettext,
 // style sheets, and programs in the way of Python, Emacs and Vim.

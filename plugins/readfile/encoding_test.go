@@ -61,6 +61,14 @@ func TestEncodingsAreGuessed(t *testing.T) {
 	}
 }
 
+// What a terminal was sent is shown as it is, also if there is Japanese in it.
+func TestEscapesOfTerminals(t *testing.T) {
+	log := "\x1b[31mred\x1b[0m " + encoded(t, "iso-2022-jp", "設定\n")
+	if text, name := decodeAll(t, []byte(log)); text != log || name != utf8Coding.name {
+		t.Errorf("%q, by %s", text, name)
+	}
+}
+
 // A few comments far behind in a text of ASCII are enough.
 func TestGuessFromCommentsFarBehind(t *testing.T) {
 	code := strings.Repeat("if (count > limit) { return the_error; } // see the other file\n", 1000)
