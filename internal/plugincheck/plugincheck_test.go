@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
@@ -54,6 +55,24 @@ func TestWrongArgumentsRunNothing(t *testing.T) {
 		if f.Status == Fail || f.Item == "bad_arguments" && f.Status != Warn {
 			t.Errorf("%s: %s: %s", f.Item, f.Status, f.Message)
 		}
+	}
+}
+
+// $XDG_RUNTIME_DIR is for small files: hosts have plugins put temporary ones elsewhere.
+func TestTemporaryFilesAreNotInTheRuntimeFolder(t *testing.T) {
+	runtimeDir, err := os.MkdirTemp("", "run") // short, so that sockets could be in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(runtimeDir)
+	t.Setenv("XDG_RUNTIME_DIR", runtimeDir)
+	p, err := start(t.Context(), Options{Command: []string{os.Args[0], "bad-plugin", none}, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	if fsutil.Within(p.dir, runtimeDir) {
+		t.Errorf("they are in %s", p.dir)
 	}
 }
 

@@ -67,7 +67,9 @@ var cookie = wire.EnvCookie + "=" + wire.Cookie
 
 // start runs the plugin until its handshake, and connects to it.
 func start(ctx context.Context, o Options) (_ *process, err error) {
-	dir, remove, err := fsutil.TempDir(supervise.Options{}.SocketDir(), "toolhost-check-")
+	// As with hosts, temporary files are not in $XDG_RUNTIME_DIR, which is small.
+	base := supervise.Options{RunDir: os.TempDir()}.SocketDir()
+	dir, remove, err := fsutil.TempDir(base, "toolhost-check-")
 	if err != nil {
 		return nil, err
 	}
