@@ -73,7 +73,7 @@ func TestTempDir(t *testing.T) {
 	}
 	left := map[string]bool{used: true, young: true} // is it to be there?
 	for name, keep := range map[string]bool{"toolhost-x-killed": false, "toolhost-x-empty": false, "toolhost-x-file": true,
-		"toolhost-x-without": true, "toolhost-other": true} {
+		"toolhost-x-without": true, "toolhost-x-open": true, "toolhost-other": true} {
 		path := filepath.Join(base, name)
 		left[path] = keep
 		if name == "toolhost-x-file" {
@@ -86,6 +86,9 @@ func TestTempDir(t *testing.T) {
 		}
 		if name == "toolhost-x-without" {
 			err = errors.Join(err, os.WriteFile(filepath.Join(path, "socket"), nil, 0o600))
+		}
+		if name == "toolhost-x-open" { // it may be another user's
+			err = errors.Join(err, os.Chmod(path, 0o777))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -45,12 +45,15 @@ func removeStale(base, prefix string) {
 			}
 			continue
 		}
+		if CheckPrivateDir(path) != nil { // another user's, who may have put anything in the place of the lock
+			continue
+		}
 		lock, err := TryLock(filepath.Join(path, tempLock), os.O_RDWR)
 		_ = lock.Close() // Windows removes no file that is open; it may be nil
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			_ = os.Remove(path)
-		case err == nil && CheckPrivateDir(path) == nil:
+		case err == nil:
 			_ = os.RemoveAll(path)
 		}
 	}
