@@ -107,6 +107,8 @@ func TestMistyped(t *testing.T) {
 		{"--config small.hcl discover --profile=", 2, "--profile is empty"},
 		{"call x__y --session=", 2, "--session is empty; write --session SESSION, or leave it out"},
 		{"mcp --http=", 2, "--http is empty; write --http ADDRESS, or leave it out"},
+		{"plugin check --junit= x", 2, "--junit is empty; write --junit FILE, or leave it out"},
+		{"plugin check --plugin-config= x", 2, "--plugin-config is empty; write --plugin-config OBJECT, or leave it out"},
 		{"history search --tool=", 2, "--tool is empty; write --tool TOOL, or leave it out"},
 		{"--config other.hcl trust", 0, "other.hcl is trusted until it changes\n"},
 		{"trust --revoke other.hcl", 0, "other.hcl is not trusted\n"},

@@ -66,10 +66,10 @@ func newPluginCheck(g *globals) *cobra.Command {
 	flags.Var((*callsFlag)(&o.Events), "events", "a call that sends very many events")
 	flags.Var((*callsFlag)(&o.Large), "large", "a call with a result of more than 256 KiB")
 	flags.Var((*callsFlag)(&o.Print), "print", "a call that prints a line of 1 MiB")
-	flags.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON object")
+	flags.StringVar(&config, "plugin-config", "", "the plugin's configuration, a JSON `object`")
 	flags.DurationVar(&o.Timeout, "timeout", 10*time.Second, "how long a start or a call may take")
 	flags.BoolVar(&o.Sandboxed, "sandbox", true, "make the --call calls at the sandbox levels confined and isolated too")
-	flags.StringVar(&junit, "junit", "", "write a report in JUnit's XML to this file")
+	flags.StringVar(&junit, "junit", "", "write a report in JUnit's XML to this `file`")
 	chooseFormat(cmd, &format, "%s", "text", "json")
 	return cmd
 }
