@@ -193,7 +193,13 @@ func TestRiskOfEverydayChores(t *testing.T) {
 	rated(t, "medium", each(`kill 12|-9\ 12|-TERM\ 12\ 13|$(cat\ a/b.pid)|$(lsof\ -ti\ :80)|"$(cat\ b.pid)", p=$(lsof\ -t\ -i:80); kill -9 $p,
 		mvn -s ~/.m2/settings.xml verify, env -i PATH="$PATH" ls, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT|EXIT\ INT, trap 'rm\ -f\ /tmp/x' EXIT,
 		git -c core.pager=cat|core.editor=true log, man -P cat|less ls, t="$(mktemp\ -d)" && trap 'rm\ -rf\ "$t"/a' EXIT; cd "$t"`)...)
-	rated(t, "medium", "lsof -ti :80 | xargs kill -9")
+	rated(t, "medium", "lsof -ti :80 | xargs kill -9", "lsof -ti:80,81 | xargs kill 2>/dev/null", "x & echo $! > a.pid; kill $(cat a.pid)",
+		`P=$(lsof -ti :80); [ -n "$P" ] && kill $P`)
+	// the text says which processes these are, or they may be all
+	rated(t, "high", each(`echo\ -1|pgrep\ a|ps >|>> a.pid; kill $(cat\ a.pid),
+		lsof() { echo -1; }; kill -9 $(lsof\ -ti\ :80), p=$(cat\ a.pid); read\ p|p+="\ -1"|unset\ p; kill -9 $p,
+		P=-1; kill -9 $P; P=$(cat\ a.pid), kill -9|-s\ KILL|-- -1|-12 $(cat\ a.pid), kill 4294967295|99999999999999999999`)...)
+	rated(t, "high", "echo -1 > a.pid; cat a.pid | xargs kill -9", "echo -1 | tee a.pid; p=$(cat a.pid); kill -9 $p")
 	rated(t, "high", "lsof -i :80 | xargs kill -9", "lsof -ti :80 | xargs kill -9 1", "lsof -ti :80 | xargs -a f kill", "lsof -ti :80 | cat - a | xargs kill")
 	rated(t, "high", each(`t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT; t=a|read\ t|t+=/..|unset\ t|printf\ -v\ t\ a, trap 'rm\ -rf\ "$t"' EXIT; t=$(mktemp\ -d),
 		t=a; trap 'rm\ -rf\ "$t"' EXIT, trap 'rm\ -rf\ dist'|'rm\ -rf\ x' EXIT, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"/..'|'t=a;\ rm\ -rf\ "$t"' EXIT,

@@ -1,6 +1,7 @@
 package shellcmd_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -8,20 +9,35 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
+func work(text string) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	shellcmd.Assess(text, here)
+	shellcmd.Rules{ReadOnly: true, Deny: [][]string{{"rm", "-rf"}}}.Judge(text, here)
+	shellcmd.Catastrophe(text, here)
+	shellcmd.Prefix(text)
+	shellcmd.GitFolders(text, here)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// What one of many signals runs is examined with the variables in it, and not with all.
+func TestWorkForTrapsAndVariables(t *testing.T) {
+	text := func(n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("t%d=$(mktemp -d); ", i)
+		}
+		return text + strings.Repeat(`trap 'rm -rf "$t0"' EXIT; `, n)
+	}
+	work(text(1))
+	if short, long := work(text(20)), work(text(80)); long > 16*short {
+		t.Errorf("%d KiB for 20, %d for 80", short>>10, long>>10)
+	}
+}
+
 // A text of four times the length takes some four times the memory, whatever is repeated in it, and one that is too
 // long to be parsed takes little. The time that this takes would be no sure measure.
 func TestWorkGrowsWithTheLength(t *testing.T) {
-	work := func(text string) uint64 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		shellcmd.Assess(text, here)
-		shellcmd.Rules{ReadOnly: true, Deny: [][]string{{"rm", "-rf"}}}.Judge(text, here)
-		shellcmd.Catastrophe(text, here)
-		shellcmd.Prefix(text)
-		shellcmd.GitFolders(text, here)
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
-	}
 	for _, form := range strings.Split(strings.TrimSpace(`
 'a' *|"a$x" *|echo "|a$x*|"|echo $(echo |a *|)|echo |$(ls) *|echo |`+"`ls`"+` *|cat <<E~a~E~*|cat <<E~|line of $x~*|E~|python3 <<'E'~|x = 1~*|E~
 ls| && ls*|ls;*|echo |{a,b} *|echo |{1..9} *|echo $((1|+1*|))|echo |$((1+1)) *|if a; then b; fi;*|for i in a b; do ls; done;*|case a in b) c;; esac;*

@@ -433,9 +433,6 @@ func (w *walker) resolve() {
 			c.again = c.Name == "kill" && ownProcess().MatchString("$("+w.all.commands[from.from].Text+")")
 		}
 	}
-	if len(w.all.values) == 0 {
-		return
-	}
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
 		for n := range c.Redirects {
@@ -443,13 +440,36 @@ func (w *walker) resolve() {
 		}
 		for n, a := range c.Args {
 			w.resolveWord(&c.Args[n])
-			value := strings.Trim(w.all.values[strings.Trim(a.Text, `"${}`)], `"`)
-			if c.Name == "kill" && !a.Static && (value == "$!" || ownProcess().MatchString(value)) {
+			name := strings.Trim(a.Text, `"${}`)
+			value := strings.Trim(w.all.values[name], `"`)
+			if c.Name == "kill" && !a.Static && (value == "$!" || ownProcess().MatchString(value) && w.setOnce(name)) {
 				c.Args = slices.Clone(c.Args)
 				c.Args[n].Text = value
 			}
 		}
 	}
+	says := sync.OnceValue(w.saysProcesses)
+	for i := range w.all.commands {
+		c := &w.all.commands[i]
+		own := c.again || slices.ContainsFunc(c.Args, func(a Word) bool { return ownProcess().MatchString(a.Text) })
+		if c.Name == "kill" && own && says() {
+			w.severe(i, "which processes it ends is what the text itself says")
+		}
+	}
+}
+
+// saysProcesses reports a text that writes the numbers of other processes than its own where ownProcess reads some.
+func (w *walker) saysProcesses() bool {
+	for i := range w.all.commands {
+		c := &w.all.commands[i]
+		started := c.Name == "echo" && strings.Trim(textOf(c.Args), `"`) == "$!"
+		if !started && slices.ContainsFunc(append(c.written(), c.redirected()...), func(file Word) bool {
+			return !file.Static || strings.Contains(file.Text, ".pid")
+		}) {
+			return true
+		}
+	}
+	return w.all.functions // which may have the name of a program
 }
 
 // feedFunctions records for the commands in functions what the first call with an input gives them.
@@ -530,10 +550,10 @@ func (c *Command) fetchesFiles() bool {
 var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
 // ownProcess is a substitution that prints what a file keeps of a process, or which one listens on a port.
-var ownProcess = lazy.Regexp(`^"?\$\((cat [\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:\d+|-i ?(tcp)?:\d+ -t)( -sTCP:LISTEN)?)\)"?$`)
+var ownProcess = lazy.Regexp(`^"?\$\((cat [\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:[\d,]+|-i ?(tcp)?:[\d,]+ -t)( -sTCP:LISTEN)?)\)"?$`)
 
 // killsRead is a command that ends the processes whose numbers it reads.
-var killsRead = lazy.Regexp(`^xargs( -r| -n ?1| --no-run-if-empty)* kill( -\w+)?$`)
+var killsRead = lazy.Regexp(`^xargs( -r| -n ?1| --no-run-if-empty)* kill( -\w+)?( 2> ?/dev/null)?$`)
 
 // endsOwnJob reports kill with jobs of the same shell, or with processes by their numbers: the first is not among them.
 func (c *Command) endsOwnJob() bool {
@@ -541,13 +561,14 @@ func (c *Command) endsOwnJob() bool {
 		return true // it only tells whether there is one
 	}
 	jobs := 0
-	for _, a := range c.Args {
+	for n, a := range c.Args {
+		id := strings.TrimLeft(a.Text, "0")
 		switch {
 		case a.Text == "0" && len(c.Args) == 1, // the group of its own
 			a.Text == "$!" || a.Text == `"$!"` || ownProcess().MatchString(a.Text),
-			a.Static && jobName().MatchString(a.Text) && (a.Text[0] == '%' || strings.TrimLeft(a.Text, "0") > "1"):
+			a.Static && jobName().MatchString(a.Text) && (a.Text[0] == '%' || id > "1" && len(id) < 10): // or they wrap
 			jobs++
-		case !a.Static || a.Text == "" || a.Text[0] != '-' || jobs > 0:
+		case !a.Static || a.Text == "" || a.Text[0] != '-' || jobs > 0 || n > 0 && a.Text != "--": // a group, or all
 			return false
 		}
 	}

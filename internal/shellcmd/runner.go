@@ -109,12 +109,10 @@ func (w *walker) string(at int, text Word, via string) {
 		return
 	}
 	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop}
-	for name, is := range w.variables { // those that have the same value when a signal comes
-		if via == "trap" && is.kind == folder && is.file == newFile {
-			sets := regexp.MustCompile(`(^|[^$/{\w]|(^|[^$])\{)` + name + `\b`) // or unsets, or reads
-			if len(sets.FindAllStringIndex(w.src, 2)) == 1 {
-				inner.loopVariable(name, is)
-			}
+	for _, m := range variables().FindAllStringSubmatch(text.Text, 4) { // those with the same value when a signal comes
+		is := w.variables[m[1]]
+		if via == "trap" && is.kind == folder && is.file == newFile && w.setOnce(m[1]) {
+			inner.loopVariable(m[1], is)
 		}
 	}
 	had := w.all.err

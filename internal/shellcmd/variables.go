@@ -213,6 +213,24 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	w.keepText(a.Name.Value, strings.Join(text, " "))
 }
 
+// setOnce reports a name that the text has once but to take its value: nothing else sets, unsets or reads the variable.
+func (w *walker) setOnce(name string) bool {
+	times := 0
+	for from := 0; times < 2; {
+		at := strings.Index(w.src[from:], name)
+		if at < 0 {
+			break
+		}
+		at += from
+		before := w.src[:at]
+		if from = at + len(name); (at == 0 || !isWordByte(w.src[at-1])) && (from == len(w.src) || !isWordByte(w.src[from])) &&
+			!strings.HasSuffix(before, "$") && !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "${") {
+			times++
+		}
+	}
+	return times == 1
+}
+
 func (w *walker) keepText(name, value string) {
 	if len(w.all.values) < 100 && len(value) <= 256 {
 		if w.all.values == nil {
