@@ -295,7 +295,7 @@ func (w *walker) makefile(at int) {
 		name, value, sets := strings.Cut(a.Text, "=")
 		if sets && a.Static {
 			w.variable(at, name, static(value))
-			unclear := w.guessAs(at, name, func() { w.guessText(at, value) })
+			unclear := w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(value, "|-!@ ")) })
 			if unclear && strings.ContainsAny(value, " \t\n$`;|&<>(") { // or it only names a program
 				w.severe(at, "what is in "+name+" cannot be determined")
 			}

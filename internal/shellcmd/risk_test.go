@@ -168,9 +168,15 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 	const programs = `PAGER|GIT_PAGER|EDITOR|VISUAL|BROWSER|GIT_SSH_COMMAND|GIT_ASKPASS|RSYNC_RSH|RUSTC_WRAPPER|SHELL|CC|` +
 		`LESSOPEN|FZF_DEFAULT_COMMAND|KUBE_EDITOR|VIMINIT`
 	rated(t, "high", "cross-env NODE_OPTIONS=-rx node a", "npx cross-env CC=./x make", "PS4='$(x)' bash -xc ls", "PAGER=/tmp/x ssh -i a", "PAGER=/tmp/x ssh h ls")
+	rated(t, "high", "HOME=/tmp/x; PAGER=$HOME/.local/bin/x git log")
+	rated(t, "medium", "make CFLAGS='-O2 -g'", "make test ARGS='-run X'")
 	rated(t, "medium", "cross-env NODE_ENV=test jest", "PS4='+ $(date) ' bash -xc ls", "docker run -e CC=/x a")
 	for level, lines := range map[string]string{
 		"high": programs + `  /tmp/x  ./x  ~/x  x.sh  $(x)  "x y"  "a;b"  make  "npx x"  /tmp/bash  "|x %s"  /usr/../tmp/x
+			PAGER|CC  "less -kx"  "less -ox"  "less --log-file=x"  "bat --pager=x"  "gcc -fplugin=x"  "gcc -Bx"  "gcc -wrapper=x"
+			PAGER|GIT_SSH_COMMAND  $HOME/x  $HOME/.local/bin/../x  "ssh -F $HOME/x"
+			START_COMMAND|TEST_RUNNER  "x; rm y"  "sudo x"
+			PYTEST_ADDOPTS  "-k a -p x"
 			PAGER|EDITOR|CC  sh  python3  rm  "bash -c x"  ${A:-./x}  $(which ./x)
 			GIT_SSH_COMMAND  "ssh -F x"  "ssh -o ProxyCommand=x"  "ssh h ls"  "ssh -i a;x"  "ssh -i $(x)"
 			NODE_OPTIONS  --require=./x  "-r ./x"  --import=x  --env-file=x  --inspect=0.0.0.0:1  $(x)
@@ -187,13 +193,15 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 		"medium": `PAGER|MANPAGER|GIT_PAGER  cat  less  "less -R"  /usr/bin/less  delta  "head -50"  ""
 			EDITOR|VISUAL|GIT_EDITOR  true  :  vim  "code --wait"  "$EDITOR"  "${EDITOR:-vi}"
 			GIT_SEQUENCE_EDITOR  "sed -i s/pick/edit/"
-			BROWSER  none  firefox
-			CC|CXX  clang  gcc-12  "ccache gcc"  "clang -m32"  /usr/bin/cc  /usr/lib/llvm-15/bin/clang  "zig cc"  $(which gcc)
-			GIT_SSH_COMMAND  ssh  "ssh -i ~/.ssh/a"  "ssh -o StrictHostKeyChecking=no"
+			BROWSER  none  firefox  open
+			START_COMMAND|TEST_COMMAND|TEST_RUNNER  "npm start"  pytest
+			CC|CXX  clang  gcc-12  "ccache gcc"  "clang -m32"  /usr/bin/cc  /usr/lib/llvm-15/bin/clang  "zig cc"  $(which gcc)  ~/.local/bin/clang
+			CC  "gcc -std=c99"  "clang --target=arm-none-eabi"  "zig cc -target x86_64-linux-musl"
+			GIT_SSH_COMMAND  ssh  "ssh -i ~/.ssh/a"  "ssh -i $HOME/.ssh/a"  "ssh -o StrictHostKeyChecking=no"
 			RUSTC_WRAPPER  sccache
 			SHELL  /bin/bash  zsh
 			FZF_DEFAULT_COMMAND  "fd --type f"
-			NODE_OPTIONS  --max-old-space-size=4096  "--experimental-vm-modules --no-warnings"  "$NODE_OPTIONS --trace-warnings"
+			NODE_OPTIONS  --max-old-space-size=4096  "--experimental-vm-modules --no-warnings"  "$NODE_OPTIONS --trace-warnings"  --inspect  --expose-gc
 			JAVA_TOOL_OPTIONS|MAVEN_OPTS  -Xmx2g  "-Da.b=c -XX:+UseG1GC"
 			MAKEFLAGS  -j8  "-j$(nproc)"
 			GOFLAGS  -mod=mod  "-tags=a,b -count=1"
@@ -201,7 +209,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 			LESS  -FRX  R
 			RUBYOPT|PERL5OPT  -w
 			CFLAGS  "-O2 -Wall -I/usr/include"  -g
-			PYTEST_ADDOPTS  "-q --tb=short"
+			PYTEST_ADDOPTS  "-q --tb=short"  "-k a"  "-p no:b"
 			GOPROXY  https://proxy.golang.org,direct  off
 			KUBECONFIG  ./a  ~/.kube/b
 			GIT_CONFIG_GLOBAL  /dev/null`,

@@ -41,9 +41,12 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 	for _, r := range [][2]string{
 		{"NODE_OPTIONS", `--(max-(old|semi)-space-size=\d+|no-\w[\w-]*|trace-[\w-]+|pending-deprecation|stack-size=\d+|` +
 			`unhandled-rejections=\w+|enable-source-maps|openssl-legacy-provider|dns-result-order=\w+|experimental-(fetch|` +
-			`vm-modules|strip-types|json-modules|test-coverage|global-webcrypto|specifier-resolution=\w+))`},
+			`vm-modules|(strip|transform)-types|json-modules|sqlite|test-[\w-]+|global-webcrypto|specifier-resolution=\w+)|` +
+			`inspect(-brk)?|disable-warning=\w+|use-[a-z-]+|expose-gc|preserve-symlinks(-main)?|throw-deprecation|` +
+			`(stack-trace-limit|max-http-header-size)=\d+|tls-(min|max)-v[\d.]+|(cpu-)?prof|test-only|conditions=\w+)`},
 		{"_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|(JAVA|MAVEN|GRADLE|SBT|JVM|ANT)_OPTS", `-X(mx|ms|mn|ss)\d+[kKmMgG]?|` +
-			`-XX:[+-]\w+|-XX:(Max|Min|Initial|Reserved)\w+=\d+(\.\d+)?[kmgKMG]?|-D[\w.]+(=[\w-]*)?|-ea|-server`},
+			`-XX:[+-]\w+|-XX:(Max|Min|Initial|Reserved)\w+=\d+(\.\d+)?[kmgKMG]?|-D[\w.]+(=[\w-]*)?|-ea|-server|` +
+			`-Djava\.io\.tmpdir=/tmp|-Duser\.timezone=[\w/+-]+|--enable-preview|--add-(opens|exports)=[\w./=,-]+`},
 		{"LESS", `-?[A-NP-Za-jl-np-z~\d]+|--(use-color|(?i:raw-control-chars)|quit-if-one-screen|no-init|chop-long-lines|` +
 			`ignore-case|mouse|quiet|(tabs|wheel-lines)=\d+)`},
 		{"(GNU)?MAKEFLAGS", `-?[jlksBnwirO]*\d*|--(no-print-directory|silent|keep-going|output-sync(=\w+)?|jobs(=\d+)?|` +
@@ -53,17 +56,21 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 			`force-frame-pointers|incremental|embed-bitcode|prefer-dynamic)(=[\w,+-]+)?`},
 		{"GOFLAGS", `--?(v|x|race|short|trimpath|work|a|msan|asan|(mod|buildvcs|count|p|vet|cover|timeout|tags|covermode|` +
 			`parallel)=[\w,.]+|(gc|ld)flags=(all=)?-?[swlNmC]*(=?-?\w+=(true|false))?)`},
-		{"(CGO_)?(C|CXX|CPP|LD)FLAGS", `-([gODUIL][\w=,./+-]*|l[\w.+-]+|m[\w=.-]+|W[\w=+-]*|Wl,(-z|-O|-rpath|--as-needed|` +
+		{"(CGO_)?(C|CXX|CPP|LD)FLAGS", `-([gODUIL][\w=,./+-]*|-coverage|stdlib=libc\+\+|framework \w+|arch \w+|` +
+			`isysroot [\w./-]+|l[\w.+-]+|m[\w=.-]+|W[\w=+-]*|Wl,(-z|-O|-rpath|--as-needed|` +
 			`--gc-sections)[\w,=./-]*|f([a-oq-zPD][\w=,-]*|pic|pie|permissive)|std=[\w+]+|w|s|pthread|pipe|pedantic|shared|` +
 			`static|isystem [\w./-]+)`},
-		{"PYTEST_ADDOPTS", `-([qvxs]+|-(tb|color|maxfail|durations|timeout)=\w+|n ?\w+|-no-header|-cov-\w+=[\w-]+)`},
+		{"PYTEST_ADDOPTS", `-([qvxs]+|-(tb|color|maxfail|durations|timeout)=\w+|n ?\w+|-no-[a-z-]+|-cov=[\w./-]+|` +
+			`-cov-\w+=[\w-]+|-lf|-ff|k ?\w+|m ?\w+( \w+)*|p no:\w+)`},
 		{"RUBYOPT", `-W\d?(:[\w-]+)?|-w|-d|-[EKU][\w:-]*|--(yjit|jit|(disable|enable)[=-][a-z_-]+)`},
 		{"PERL5OPT", `-([wWtT]+|C\w*|M(strict|warnings|utf8))`},
 		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
 			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
 		{"GOPROXY|(PIP|UV)_(EXTRA_|DEFAULT_)?INDEX(_URL)?|(?i:npm_config_registry)|YARN_(NPM_)?REGISTRY(_SERVER)?",
 			`((https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|download\.pytorch\.org|proxy\.golang\.org|rubygems\.org)` +
-				`(/[\w./-]*)?|direct|off|https?://(localhost|127\.0\.0\.1)[:/\w.-]*)[,|]?)+`},
+				`(/[\w./-]*)?|direct|off|https://goproxy\.(cn|io)/?|https://registry\.npmmirror\.com/?|` +
+				`https://(pypi\.tuna\.tsinghua\.edu\.cn|mirrors\.aliyun\.com)/[\w./-]*|` +
+				`https?://(localhost|127\.0\.0\.1)[:/\w.-]*)[,|]?)+`},
 	} {
 		rows = append(rows, optionRow{lazy.Regexp("^(" + r[0] + ")$"), lazy.Regexp("^( (" + r[1] + "))*$")})
 	}
@@ -109,7 +116,8 @@ func (w *walker) variable(at int, name string, value Word) {
 	case commandVariable().MatchString(name):
 		w.guessValue(at, name, value)
 	case row >= 0:
-		own := strings.NewReplacer("${"+name+":-}", " ", "${"+name+"}", " ", "$"+name, " ", "$(nproc)", "")
+		own := strings.NewReplacer("${"+name+":-}", " ", "${"+name+"}", " ", "$"+name, " ", "$(nproc)", "",
+			"$(sysctl -n hw.ncpu)", "", "-L$HOME/", "-L/", "-I$HOME/", "-I/")
 		plain := " " + strings.Join(strings.Fields(own.Replace(text)), " ")
 		if plain != " " && !optionRows()[row].values().MatchString(plain) {
 			w.severe(at, name+" has programs run more than the command")
@@ -137,7 +145,17 @@ func (w *walker) guessValue(at int, name string, value Word) {
 		(m[1] == "" || m[1] == name || commandVariable().MatchString(m[1])) { // whose own values are judged
 		text, value.Static = m[2]+m[3], true
 	}
+	if !value.Static && !w.all.lists["HOME"] && w.all.values["HOME"] == "" {
+		text = inHome.Replace(text)
+		value.Static = !strings.ContainsAny(text, "$`")
+	}
 	unclear := !value.Static || w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(text, "|-!@ ")) })
+	if ownCommand().MatchString(name) {
+		if unclear && strings.ContainsAny(text, " \t\n$`;|&<>(") {
+			w.severe(at, "what is in "+name+" cannot be determined")
+		}
+		return
+	}
 	if words := strings.Fields(text); value.Static && (len(words) == 0 || plainCommand(words, name == "SHELL")) {
 		return
 	}
@@ -145,6 +163,13 @@ func (w *walker) guessValue(at int, name string, value Word) {
 		w.severe(at, "what is in "+name+" cannot be determined")
 	}
 }
+
+var (
+	// inHome is a path in the home folder, which stays the same.
+	inHome = strings.NewReplacer("$HOME/", "~/", "${HOME}/", "~/", `"`, "")
+	// ownCommand is a variable of which the project says what it is for, and not a common program.
+	ownCommand = lazy.Regexp(`^((START|RUN|BUILD|TEST|INSTALL|DEV|HEALTH_?CHECK|CMAKE)_COMMAND|COMMAND|(TEST|TASK)_RUNNER)$`)
+)
 
 func doesMore(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs{any: true}) != "" }
 
@@ -170,7 +195,7 @@ func plainCommand(words []string, shell bool) bool {
 		return len(options) == 0 || plainCommand(words[1:], false)
 	}
 	unclear := func(a Word) bool { return !plainOption().MatchString(a.Text) }
-	return viewers.Has(name) && len(options) == 0 || plainProgramName().MatchString(name) &&
+	return (viewers.Has(name) || starters.Has(name)) && len(options) == 0 || plainProgramName().MatchString(name) &&
 		!program().MatchString(name) && harmful()[name] == "" && !runsText(name) && !runners()[name] && !packaged()[name] &&
 		!projects.Has(name) && !loader().MatchString(name) && !slices.ContainsFunc(options, unclear)
 }
@@ -178,12 +203,18 @@ func plainCommand(words []string, shell bool) bool {
 // viewers are programs that show or edit a file.
 const viewers lazy.Words = "cat less more most delta diff-so-fancy difft bat batcat head true false : nano vi vim nvim code ssh"
 
+// starters are editors and browsers that a variable may name.
+const starters lazy.Words = "emacs emacsclient open xdg-open"
+
 const compilerCaches lazy.Words = "ccache sccache distcc icecc"
 
 var (
-	installed        = lazy.Regexp(`^/(usr|opt|nix/store|Library|Applications)/`)
+	installed        = lazy.Regexp(`^(/(usr|opt|nix/store|Library|Applications)/|~/\.(local|cargo|volta)/bin$)`)
 	plainProgramName = lazy.Regexp(`^[A-Za-z0-9_][\w.+-]*$`)
-	plainOption      = lazy.Regexp(`^(-[\w=,.+-]*|\d+|c(c|\+\+))$`)
+	// plainOption writes no file, and loads none: less -ox, less -kx, gcc -Bx, gcc -fplugin=x
+	plainOption = lazy.Regexp(`^(-[AC-NP-Za-jl-np-z]{0,4}\d*|-O\w?|--[a-z]+(-[a-z]+)*(=(\d\w*|always|never|auto|plain|\.))?|` +
+		`-(std|march|mtune|mcpu)=[\w+.-]+|-(W|fno-)[\w=-]+|-fsanitize=[\w,]+|-fPIC|-target|--target=[\w-]+|-[pT]\d+|\d+|` +
+		`\w+-linux-(gnu|musl)\w*|c(c|\+\+))$`)
 )
 
 // variablesIn guesses at those in words, as env and export have them.
