@@ -131,13 +131,17 @@ func (c *Command) clones() string {
 	operands, _ := splitOptions(c.Args[at+1:], "-b --branch -o --origin -c --config -u --upload-pack --depth -j --jobs "+
 		"--reference --template --filter --separate-git-dir")
 	switch {
-	case len(operands) == 0 || !hub && operands[0].Static && !address().MatchString(operands[0].Text):
+	case len(operands) == 0 || !hub && operands[0].Static && !address().MatchString(operands[0].Text),
+		ownRepository().MatchString(operands[0].Text):
 		return ""
 	case len(operands) > 1:
 		return cmp.Or(operands[1].where(), operands[1].Text)
 	}
 	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
 }
+
+// ownRepository is one of this machine.
+var ownRepository = lazy.Regexp(`^"?(file://|\$\(pwd\)|\$\{?PWD\}?|\$\(git rev-parse --show-toplevel\))(/|"?$)`)
 
 // patches reports a command that changes files as the input or a file says.
 func (c *Command) patches() bool {
@@ -532,7 +536,8 @@ func (c *Command) local() bool {
 func (c *Command) sendsVariable(n int) bool {
 	body := n > 0 && slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-F", "--form"},
 		c.Args[n-1].Text)
-	return (body || strings.Contains(c.Args[n].Text, "://")) && !c.local()
+	login := c.Name == "git" && loginVariable().MatchString(c.Args[n].Text) // which is there to be sent
+	return (body || strings.Contains(c.Args[n].Text, "://") && !login) && !c.local()
 }
 
 // hasSecret reports a text with a variable whose name is that of a secret.
@@ -540,6 +545,9 @@ func hasSecret(text string) bool {
 	m := variables().FindStringSubmatch(text)
 	return m != nil && secretVariable(m[1])
 }
+
+// loginVariable is an address with a single variable, for who logs in.
+var loginVariable = lazy.Regexp(`^"?https://([\w.-]+:)?\$\{?\w+\}?@[\w.-]+/[\w./~-]*"?$`)
 
 var sendsStdin = lazy.Regexp(`([@=<]|^-T|^)(-|/dev/stdin)$`)
 
