@@ -212,6 +212,7 @@ func TestRiskOfEverydayChores(t *testing.T) {
 	}
 	for _, text := range each(`import\ numpy\ as\ np;\ np.load("a"), import\ numpy\ as\ np;\ np.arange(3).dump("a"), import\ numpy\ as\ np;\ np.save("a"),
 		import\ pandas\ as\ pd;\ pd.DataFrame().to_string("a"),
+		import\ pandas\ as\ pd;\ pd.read_csv("ht"+"tp://x/"),
 		import\ pandas\ as\ pd;\ pd.read_csv("http://x/"), import\ pandas\ as\ pd;\ pd.read_pickle("a"), import\ pandas\ as\ pd;\ pd.DataFrame().to_csv("a"),
 		import\ numpy\ as\ np;\ np.os.remove("a"), import\ numpy.os\ as\ np;\ np.remove("a"), import\ numpy\ as\ pd;\ pd.save("a")`) {
 		rated(t, "high", `python3 -c '`+text+`'`)

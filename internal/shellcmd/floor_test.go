@@ -122,6 +122,8 @@ var catastrophes = []string{
 	"echo cm0gLXJmIC8= | base64 -d > x; sh x", "rm -rf $(pwd)/../../../../../../../../../..", "socat /dev/zero /dev/sda",
 	"git config alias.x '!rm -rf /'; git x", "emacs --batch --eval '(delete-directory \"/\" t)'",
 	"printf 'a:\n\t+rm -rf /\n' > Makefile; make -n", "printf 'a:\n\trm -rf /\n' > Makefile; make -n; make",
+	"printf 'a:\n\t @ + rm -rf /\n' > Makefile; make -n", "printf '%%:\n\trm -rf /\n' > Makefile; make -n",
+	"printf 'a:\n\trm -rf /\n' > Makefile; make -- -n", "printf 'Make*:\n\trm -rf /\n' > Makefile; make -n",
 	"printf 'Makefile:\n\trm -rf /\n' > Makefile; make -n", "printf 'x := ${shell rm -rf /}\na:\n\trm -rf /\n' > Makefile; make -n",
 	"fd . / | xargs rm -rf", "fd -H . ~ -0 | xargs -0 rm -rf", "tree -fi / | xargs rm -rf", "rg --files / | xargs rm -f",
 	"printf '%s %s %s' rm -rf / | sh", `$(printf '\x72\x6d') -rf /`, "rm -rf \"$(realpath /)\"", "rm -rf /usr/{bin,lib}",

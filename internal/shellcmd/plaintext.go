@@ -94,7 +94,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bimport\s+(?:numpy|pandas)\b[\s\S]*\.(?:dump|load)s?\b`, "#", // which pickle
 			`\bimport\s+(?:numpy\s+as\s+np|pandas\s+as\s+pd)\s*([;\n]|$)`, ";",
 			`\b(?:np\.(?:(?:linalg|random)\.)?(?:`+arrays+`)|pd\.(?:DataFrame|Series|concat|to_datetime|isna))\b`, "len",
-			`\bpd\.read_(?:csv|json|table|parquet|excel)\(\s*`+file, "len(1", // no address
+			`\bpd\.read_(?:csv|json|table|parquet|excel)\(\s*`+file+`\s*([,)])`, "len(1$1", // no address
 			`\.__name__\b`, ".name",
 			`\bimport\s+os(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",

@@ -27,7 +27,7 @@ func (c *Command) recipe(content map[string]string) string {
 		return ""
 	}
 	shows := strings.HasSuffix(c.Name, "make") && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
+		return !slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "--" }) && optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
 	})
 	operands, options := splitOptions(c.Args, "-f --file --makefile --justfile -C --directory --prefix")
 	for _, g := range options {
@@ -82,8 +82,8 @@ func scriptsOf(text string, names []string) string {
 	return strings.Join(scripts, "\n")
 }
 
-// runsAnyway is what make runs although it is told to only show recipes.
-var runsAnyway = lazy.Regexp(`(?m)^[ \t]+[@-]*\+|MAKE|\$[({]shell|!=|include`)
+// runsAnyway is where make may run something although it is told to only show recipes, also to remake the makefile.
+var runsAnyway = lazy.Regexp(`[+%!$*?\[\\]|MAKE|include|load|define`)
 
 var (
 	jsonPair  = lazy.Regexp(`"([\w:.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"`)

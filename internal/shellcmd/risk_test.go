@@ -185,7 +185,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 			GOFLAGS  -toolexec=x  -exec=x  -overlay=x  -modfile=x
 			RUSTFLAGS  "-C linker=x"  -Clink-arg=x
 			LESS  +x  --lesskey-src=x
-			RUBYOPT|PERL5OPT  -rx  -I.  --require=x  -Mx
+			RUBYOPT|PERL5OPT  -Urx  -rx  -I.  --require=x  -Mx
 			CFLAGS  -fplugin=x  "-B x"  "$(x)"
 			PYTEST_ADDOPTS  "-p x"  -cx
 			GOPROXY|PIP_INDEX_URL|npm_config_registry  http://x  https://pypi.org.x/

@@ -62,7 +62,7 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 			`static|isystem [\w./-]+)`},
 		{"PYTEST_ADDOPTS", `-([qvxs]+|-(tb|color|maxfail|durations|timeout)=\w+|n ?\w+|-no-[a-z-]+|-cov=[\w./-]+|` +
 			`-cov-\w+=[\w-]+|-lf|-ff|k ?\w+|m ?\w+( \w+)*|p no:\w+)`},
-		{"RUBYOPT", `-W\d?(:[\w-]+)?|-w|-d|-[EKU][\w:-]*|--(yjit|jit|(disable|enable)[=-][a-z_-]+)`},
+		{"RUBYOPT", `-W\d?(:[\w-]+)?|-w|-d|-E[\w:-]+|-K\w|-U|--(yjit|jit|(disable|enable)[=-][a-z_-]+)`},
 		{"PERL5OPT", `-([wWtT]+|C\w*|M(strict|warnings|utf8))`},
 		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
 			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
