@@ -203,7 +203,7 @@ func TestRiskOfEverydayChores(t *testing.T) {
 	rated(t, "high", "lsof -i :80 | xargs kill -9", "lsof -ti :80 | xargs kill -9 1", "lsof -ti :80 | xargs -a f kill", "lsof -ti :80 | cat - a | xargs kill")
 	rated(t, "high", each(`t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT; t=a|read\ t|t+=/..|unset\ t|printf\ -v\ t\ a, trap 'rm\ -rf\ "$t"' EXIT; t=$(mktemp\ -d),
 		t=a; trap 'rm\ -rf\ "$t"' EXIT, trap 'rm\ -rf\ dist'|'rm\ -rf\ x' EXIT, t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"/..'|'t=a;\ rm\ -rf\ "$t"' EXIT,
-		if x; then t=$(mktemp); fi; trap 'rm\ "$t"' EXIT, env PATH=/tmp/a:$PATH ls, find . -execdir ssh h ls {} \;, git -c core.pager=./a log,
+		a=x; t=$(mktemp\ -d); trap 'rm\ -rf\ "$t"' EXIT; read\ "$a"|unset\ -v\ ${a}|declare\ $a=/b, if x; then t=$(mktemp); fi; trap 'rm\ "$t"' EXIT, env PATH=/tmp/a:$PATH ls, find . -execdir ssh h ls {} \;, git -c core.pager=./a log,
 		man -P ./a ls`)...)
 	rated(t, "high", `ls | parallel perl -ne print`, `find . -execdir scp h:a {} \;`)
 	for _, text := range each(`import\ numpy\ as\ np;\ a\ =\ np.arange(10);\ print(a.mean()\ +\ a.std()), import\ numpy\ as\ np;\ print(np.linalg.inv(np.eye(2))),

@@ -259,8 +259,15 @@ func (w *walker) setOnce(name string) bool {
 			times++
 		}
 	}
-	return times == 1
+	if w.computed == nil {
+		w.computed = sync.OnceValue(func() bool { return computedName().MatchString(w.src) })
+	}
+	return times == 1 && !w.computed()
 }
+
+// computedName is in a text that sets or unsets a variable whose name is only known when it runs.
+var computedName = lazy.Regexp(`\b(?:read|declare|typeset|local|export|readonly|unset|mapfile|readarray)` +
+	`(?:\s+(?:-\w+|\w+(?:=\S*)?))*\s+["']?\w*["']?[$` + "`" + `]`)
 
 func (w *walker) keepText(name, value string) {
 	if len(w.all.values) < 100 && len(value) <= 256 {

@@ -40,6 +40,7 @@ type walker struct {
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
 	unrolled  int             // how often the enclosing loops are walked
+	computed  func() bool     // see setOnce
 }
 
 // A folderFlow holds the folders that a shell may be in after something succeeded, and after it failed.
