@@ -168,7 +168,8 @@ var (
 	// inHome is a path in the home folder, which stays the same.
 	inHome = strings.NewReplacer("$HOME/", "~/", "${HOME}/", "~/", `"`, "")
 	// ownCommand is a variable of which the project says what it is for, and not a common program.
-	ownCommand = lazy.Regexp(`^((START|RUN|BUILD|TEST|INSTALL|DEV|HEALTH_?CHECK|CMAKE)_COMMAND|COMMAND|(TEST|TASK)_RUNNER)$`)
+	ownCommand = lazy.Regexp(`^((START|RUN|BUILD|TEST|INSTALL|DEV|HEALTH_?CHECK|CMAKE)_COMMAND|COMMAND|` +
+		`(TEST|TASK)_RUNNER)$`)
 )
 
 func doesMore(c Command) bool { return c.Name != "sed" && onlyReads(&c, workdirs{any: true}) != "" }
