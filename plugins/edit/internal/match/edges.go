@@ -134,14 +134,12 @@ func (t *Text) shiftsBlock(r *reading, at Range) bool {
 	if t.syntax == yaml && (item != is || item && len(leading(fresh.text(0))) < len(leading(r.old.data))) {
 		return false // an item comes or goes, or a list gets as deep as its key
 	}
-	if first, _ := r.code(); first >= 0 && opens(r.old, first) {
-		if own := commonIndent(r.old, first, first+1); len(own) < len(commonIndent(r.old, first+1, len(r.old.lines))) {
-			return false // a whole definition moves
-		}
+	pairs, from := counterparts(r.old, fresh), t.lineAt(at.Start)
+	if t.movesDefinition(r.old, fresh, pairs, at) {
+		return false
 	}
-	from, _ := t.span(at)
 	moved := 0
-	for n, o := range counterparts(r.old, fresh) {
+	for n, o := range pairs {
 		switch {
 		case isBlank(fresh.text(n)):
 		case o >= 0 && t.commentOnly(from+o):
@@ -164,6 +162,20 @@ func (t *Text) shiftsBlock(r *reading, at Range) bool {
 		}
 	}
 	return moved > 1 && !t.fitsShifted(r.old, fresh, at)
+}
+
+// movesDefinition reports whether old_string is a whole definition, in front of which new_string has another line.
+func (t *Text) movesDefinition(old, fresh *source, pairs []int, at Range) bool {
+	head := old.closest(-1, +1, old.blankOrComment)
+	is := fresh.closest(-1, +1, fresh.blankOrComment)
+	if head < 0 || is < 0 || pairs[is] == head || !opens(old, head) {
+		return false
+	}
+	_, to := t.span(at)
+	below := t.closest(to-1, +1, t.blankOrComment)
+	own := len(commonIndent(old, head, head+1))
+	return own < len(commonIndent(old, head+1, len(old.lines))) &&
+		(below < 0 || len(leading(t.text(below))) <= own && !continues().MatchString(t.key(below)))
 }
 
 // fitsShifted reports that lines which are deeper or less deep than in the file fit what is around them, so that they

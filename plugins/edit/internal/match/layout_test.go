@@ -57,6 +57,11 @@ func TestDedentUnderItsBlock(t *testing.T) {
 		{"less deep", "a.py", py, "        a(x)\n        b(x)\n", "      a(x)\n      b(x)\n      c(x)\n"},
 		{"beside a line at the edge", "a.yaml", yml, "  c: 2\nd:\n  - e: 1\n", "    c: 2\nd:\n    - e: 1\n    - g: 2\n"},
 		{"YAML, deeper", "a.yaml", yml, "  b: 1\n  c: 2\n", "    b: 1\n    c: 2\n    d: 3\n"},
+		{"the head of a block of YAML", "a.yaml", "a:\n  b:\n    c: 1\n    d: 2\n", "  b:\n    c: 1\n", "    b:\n      c: 3\n"},
+		{"a definition, in another way", "a.py", "a = 1\n\ndef f(x):\n    a(x)\n    b(x)\n\nc(x)\n", "def f(x):\n    a(x)\n    b(x)\n",
+			"    def f(x):\n        a(x)\n        c(x)\n"},
+		{"a branch that another follows", "a.py", "def f(x):\n    if x:\n        a(x)\n    else:\n        b(x)\n",
+			"    if x:\n        a(x)\n", "        c(x)\n        if x:\n            a(x)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard || r.Excerpt == "" {
