@@ -247,8 +247,9 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 func (t *Text) otherComments(r *reading, a *alignment) bool {
 	var old, file []string
 	other := func() bool {
-		was, is := topics(strings.Join(old, " ")), topics(strings.Join(file, " "))
-		differ := len(was) > 1 && len(is) > 0 && !commentsFit(old, file)
+		was, is := strings.Join(old, " "), strings.Join(file, " ")
+		differ := len(topics(was)) > 1 && len(topics(is)) > 0 && !commentsFit(old, file) &&
+			isASCII([]byte(was)) == isASCII([]byte(is)) // else one may translate the other
 		old, file = nil, nil
 		return differ
 	}

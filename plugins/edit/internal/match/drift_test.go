@@ -87,6 +87,23 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 	}
 }
 
+// Comments in two languages can say the same. A refusal for the comment behind a line shows it.
+func TestCommentsInAnotherLanguage(t *testing.T) {
+	const data = "func a(list []int) int {\n\t// 计算所有 元素的总和\n\tx := sum(list, items)\n" +
+		"\treturn x + other // 总和\n}\n"
+	old := "func a(list []int) int {\n\t// compute the total amount\n\tx := sum(list, items)\n\treturn x + other\n}\n"
+	_, got := planned(t, "a.go", data, Change{Old: old, New: strings.Replace(old, "x +", "x -", 1)})
+	if got != strings.Replace(data, "x +", "x -", 1) {
+		t.Errorf("got %q", got)
+	}
+	const behind = "func a(list []int) int {\n\tx := sum(list, items) // adds every element\n\treturn x + other\n}\n"
+	old = strings.Replace(behind, "adds every element", "compute total", 1)
+	r := refused(t, "a.go", behind, Change{Old: old, New: strings.Replace(old, "x +", "x -", 1)})
+	if !strings.Contains(r.Message, "Line 2 is") {
+		t.Error(r.Message)
+	}
+}
+
 // What is certain once the escapes are gone is not searched for with comments ignored.
 func TestEscapesComeBeforeIgnoredComments(t *testing.T) {
 	const data = "// the \"first\" of them\nfunc first(a int) {\n\tsecond(a)\n}\n"

@@ -213,7 +213,7 @@ func (t *Text) cause(r *reading, w *window) string {
 		}
 	}
 	for i, j := range w.pairs {
-		if j >= 0 && w.relations[i] == skipped && r.old.key(i) != t.key(j) {
+		if j >= 0 && r.old.key(i) != t.key(j) {
 			return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(t.key(j), r.old.key(i)),
 				quoteAround(r.old.key(i), t.key(j)))
 		}
