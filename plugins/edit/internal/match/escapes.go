@@ -396,10 +396,15 @@ func (t *Text) hasLine(l string) bool {
 	if len(t.data) > maxSimilarFile {
 		return false
 	}
+	return t.count(squeeze([]byte(l))) > 0
+}
+
+// count is the number of lines of the file that have a key.
+func (t *Text) count(key string) int {
 	if t.lineSet == nil {
 		t.lineSet = t.counts(0, len(t.lines))
 	}
-	return t.lineSet[squeeze([]byte(l))] > 0
+	return t.lineSet[key]
 }
 
 // escapesAlone returns new_string without escapes that it has and old_string has not. Lines that old_string has as

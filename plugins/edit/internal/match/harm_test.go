@@ -1,8 +1,10 @@
 package match
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLineBreaksLost(t *testing.T) {
@@ -75,6 +77,8 @@ func TestLineBreaksGained(t *testing.T) {
 		{"a separator is not quoted", "a(1);\nb(2);\n", "a(1)", "a(3)\n", "a(3);\nb(2);\n"},
 		{"a comma is not quoted", "[\n  one,\n  two,\n]\n", "  one", "  three\n", "[\n  three,\n  two,\n]\n"},
 		{"it is all that changes", py, "    x = 1", "    x = 1\n", "def f():\n    x = 1\n\n    return x\n"},
+		{"it is all that changes, behind blanks", "a  \nb\n", "a  ", "a  \n", "a  \n\nb\n"},
+		{"so is one that it begins with", "a()\nb()\nc()\n", "b()", "\nd()\n", "a()\n\nd()\n\nc()\n"},
 		{"lines come that it sets apart", "a()\nb()\n", "a()", "a()\n\nc()\n", "a()\n\nc()\n\nb()\n"},
 		{"the file has none there", "a\nb", "b", "c\n", "a\nc\n"},
 		{"a line is broken", "f(a, b)\n", "f(a,", "f(x,\n", "f(x,\n b)\n"},
@@ -318,5 +322,18 @@ func TestBlankLinesAtTheEndsOfNoisyStrings(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Each of many places may have a comment of its own beside it.
+func TestManyPlacesBesideComments(t *testing.T) {
+	var data strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&data, "// the topic of place %d\nfoo(bar)\n", i)
+	}
+	start := time.Now()
+	_, got := planned(t, "a.go", data.String(), Change{Old: "foo(bar)", New: "foo(baz)", All: true})
+	if took := time.Since(start); got != strings.ReplaceAll(data.String(), "bar", "baz") || took > 10*time.Second {
+		t.Errorf("%v", took)
 	}
 }

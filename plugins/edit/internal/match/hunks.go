@@ -198,8 +198,11 @@ func (p *projection) moved(j int) []byte {
 		p.surplus = p.new.more(p.old)
 	}
 	key := p.new.key(j)
+	if key == "" || p.surplus[key] != 0 {
+		return nil
+	}
 	for _, b := range p.at.blocks {
-		if b.single() && b.relation == same && key != "" && p.old.key(b.o0) == key && p.surplus[key] == 0 {
+		if b.single() && b.relation == same && p.old.key(b.o0) == key {
 			return p.t.text(b.f0)[indentLen(p.t.text(b.f0)):]
 		}
 	}

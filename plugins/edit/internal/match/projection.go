@@ -108,7 +108,7 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 		}
 	}
 	beside := t.commentsBeside(old, a)
-	if len(left)+len(beside) == 0 {
+	if len(left)+len(beside) == 0 || len(edits) == 0 {
 		return nil
 	}
 	more := map[string]int{} // how often the file has a line more
@@ -145,8 +145,7 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 	if len(beside) == 0 {
 		return nil
 	}
-	after := (&Plan{Edits: edits}).Apply(t.data)
-	place := newSource(after[a.Start:max(a.Start, len(after)-len(t.data)+a.End)], t.syntax)
+	place := newSource(changedPart(t.data, edits, a.Range), t.syntax)
 	for _, f := range beside {
 		step, near := 1, map[string]int{} // the comments of the place on that side, before any code
 		i := place.closeFilled(-1, step)
@@ -166,6 +165,18 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 		}
 	}
 	return nil
+}
+
+// changedPart is what a part of a text becomes by edits that may reach beyond it.
+func changedPart(text []byte, edits []Edit, part Range) []byte {
+	from, to := min(part.Start, edits[0].Start), max(part.End, edits[len(edits)-1].End)
+	local := slices.Clone(edits)
+	for i := range local {
+		local[i].Start, local[i].End = local[i].Start-from, local[i].End-from
+	}
+	out := (&Plan{Edits: local}).Apply(text[from:to])
+	start := part.Start - from
+	return out[start:max(start, len(out)-(to-part.End))]
 }
 
 // commentsBeside are the comments above and below a place. One that the file has in several places may come again.
