@@ -113,13 +113,14 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 func (t *Text) dropExtraBreak(r *reading, places []Range) *reading {
 	fresh, ends := strings.CutSuffix(string(toLF([]byte(r.new))), "\n")
 	old := string(toLF(r.old.data))
-	if _, tail := outerSpace(old); !ends || strings.Contains(tail, "\n") || isBlankString(fresh) ||
-		strings.HasSuffix(fresh, "\n") || fresh == strings.TrimRight(old, blanks) ||
+	if _, tail := outerSpace(old); !ends || strings.ContainsAny(tail, "\r\n") || isBlankString(fresh) ||
+		strings.HasSuffix(fresh, "\n") || strings.TrimRight(fresh, blanks) == strings.TrimRight(old, blanks) ||
 		r.old.counts(0, len(r.old.lines))[""] > newSource([]byte(fresh), nil).counts(0, strings.Count(fresh, "\n")+1)[""] {
 		return r // with the last, the blank line may be one of old_string
 	}
 	end := func(s string) string { return squeeze([]byte(s[strings.LastIndexByte(s, '\n')+1:])) }
-	apart := strings.Count(fresh, "\n\n") > strings.Count(old, "\n\n") && end(fresh) != end(old)
+	gaps := func(s string) int { return strings.Count("\n"+s, "\n\n") }
+	apart := gaps(fresh) > gaps(old) && end(fresh) != end(old)
 	for _, at := range places {
 		last := t.lineAt(max(at.Start, at.End-1))
 		l := t.lines[last]

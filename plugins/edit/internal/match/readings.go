@@ -106,7 +106,7 @@ func (t *Text) readings(c Change) []*reading {
 		}
 	}
 	for _, r := range out[1:] {
-		if r.name == "escapes" || r.name == "entities" {
+		if !slices.Contains([]string{"line numbers", "quotation", "fence"}, r.name) {
 			continue
 		}
 		for _, e := range t.unescaped(Change{Old: string(r.old.data), New: r.new}) {
@@ -176,7 +176,8 @@ func (t *Text) plainControls(c Change) Change {
 	if c.Strictness != Exact && strings.Contains(c.Old, "\x1b[") && !bytes.Contains(t.data, []byte("\x1b")) {
 		each(func(s string) string { return colors().ReplaceAllString(s, "") })
 	}
-	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) && !strings.Contains(c.Old, "\r\\") { // of \r\n
+	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) && !strings.Contains(c.Old, "\r\\") && // of \r\n
+		!bytes.Contains(t.data, []byte(c.Old)) { // which ends within a line ending
 		each(strings.NewReplacer("\r\n", "\r\n", "\r", "\n").Replace)
 	}
 	return c

@@ -148,6 +148,14 @@ func TestWhatBothStringsAreIn(t *testing.T) {
 	}
 }
 
+// An old_string that ends within a line ending of the file has no CR of its own.
+func TestEndsWithinLineEnding(t *testing.T) {
+	const data = "a()\r\nb()\r\n"
+	if _, got := planned(t, "a.go", data, Change{Old: "a()\r", New: "a()\r\n"}); got != "a()\r\n\nb()\r\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // In a file with CR LF a mark has a CR behind it, or before it.
 func TestMarksBeforeCR(t *testing.T) {
 	const data = "package a\r\n\r\nfunc one() {\r\n\tx()\r\n}\r\n"
