@@ -195,18 +195,19 @@ func (p *projection) hasTwin(h hunk) bool {
 // with the comment that old_string does not quote.
 func (p *projection) moved(j int) []byte {
 	if p.surplus == nil {
-		p.surplus = p.new.more(p.old)
-	}
-	key := p.new.key(j)
-	if key == "" || p.surplus[key] != 0 {
-		return nil
-	}
-	for _, b := range p.at.blocks {
-		if b.single() && b.relation == same && p.old.key(b.o0) == key {
-			return p.t.text(b.f0)[indentLen(p.t.text(b.f0)):]
+		p.surplus, p.stands = p.new.more(p.old), map[string]int{}
+		for _, b := range slices.Backward(p.at.blocks) {
+			if b.single() && b.relation == same {
+				p.stands[p.old.key(b.o0)] = b.f0
+			}
 		}
 	}
-	return nil
+	key := p.new.key(j)
+	f, ok := p.stands[key]
+	if !ok || key == "" || p.surplus[key] != 0 {
+		return nil
+	}
+	return p.t.text(f)[indentLen(p.t.text(f)):]
 }
 
 // insert puts new lines after the anchor, or before the place when there is none. They come after blank lines of the

@@ -21,6 +21,7 @@ type projection struct {
 	blockOf     []int // index of the block of each old line
 	edits       []Edit
 	surplus     map[string]int // how often new_string has a line more than old_string; made when needed
+	stands      map[string]int // where the file has the lines that stay, by their keys; made with surplus
 	quoted      []int          // old lines that old_string left out
 	near        int            // the old line that the current hunk starts with
 	trimsBlanks bool           // blanks at the ends of the model's lines are its own
