@@ -27,7 +27,8 @@ func (c *Command) recipe(content map[string]string) string {
 		return ""
 	}
 	shows := strings.HasSuffix(c.Name, "make") && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return !slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "--" }) && optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
+		return !slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "--" }) &&
+			optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
 	})
 	operands, options := splitOptions(c.Args, "-f --file --makefile --justfile -C --directory --prefix")
 	for _, g := range options {
