@@ -188,7 +188,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 			RUBYOPT|PERL5OPT  -Urx  -rx  -I.  --require=x  -Mx
 			CFLAGS  -fplugin=x  "-B x"  "$(x)"
 			PYTEST_ADDOPTS  "-p x"  -cx
-			GOPROXY|PIP_INDEX_URL|npm_config_registry  http://x  https://pypi.org.x/
+			GOPROXY|PIP_INDEX_URL|npm_config_registry  http://x  http://localhost.x/
 			GIT_CONFIG_GLOBAL|KUBECONFIG|MAKEFILES|RIPGREP_CONFIG_PATH|ZDOTDIR|OPENSSL_CONF  /tmp/x`,
 		"medium": `PAGER|MANPAGER|GIT_PAGER  cat  less  "less -R"  /usr/bin/less  delta  "head -50"  ""
 			EDITOR|VISUAL|GIT_EDITOR  true  :  vim  "code --wait"  "$EDITOR"  "${EDITOR:-vi}"
@@ -210,7 +210,7 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 			RUBYOPT|PERL5OPT  -w
 			CFLAGS  "-O2 -Wall -I/usr/include"  -g
 			PYTEST_ADDOPTS  "-q --tb=short"  "-k a"  "-p no:b"
-			GOPROXY  https://proxy.golang.org,direct  off
+			GOPROXY  https://a.example,direct  off  http://localhost:8080/a
 			KUBECONFIG  ./a  ~/.kube/b
 			GIT_CONFIG_GLOBAL  /dev/null`,
 	} {

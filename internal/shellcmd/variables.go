@@ -67,10 +67,7 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
 			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
 		{"GOPROXY|(PIP|UV)_(EXTRA_|DEFAULT_)?INDEX(_URL)?|(?i:npm_config_registry)|YARN_(NPM_)?REGISTRY(_SERVER)?",
-			`((https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|download\.pytorch\.org|proxy\.golang\.org|rubygems\.org)` +
-				`(/[\w./-]*)?|direct|off|https://goproxy\.(cn|io)/?|https://registry\.npmmirror\.com/?|` +
-				`https://(pypi\.tuna\.tsinghua\.edu\.cn|mirrors\.aliyun\.com)/[\w./-]*|` +
-				`https?://(localhost|127\.0\.0\.1)[:/\w.-]*)[,|]?)+`},
+			`((https://[\w.-]+|https?://(localhost|127\.0\.0\.1))(:\d+)?(/[\w./-]*)?|direct|off|[,|])+`}, // not in plain text
 	} {
 		rows = append(rows, optionRow{lazy.Regexp("^(" + r[0] + ")$"), lazy.Regexp("^( (" + r[1] + "))*$")})
 	}
