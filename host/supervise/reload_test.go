@@ -97,7 +97,7 @@ func mustReload(t testing.TB, p *Process, spec Spec) {
 // During a hundred reloads under load every call is answered, by one process, and run once. The calls take a while,
 // so that each new process starts while calls run in the old one.
 func TestReloadsUnderLoad(t *testing.T) {
-	const callers, takes = 8, "TAKES=20ms"
+	const callers, takes = 8, "TAKES=100ms" // shorter calls leave a slow machine no time for reloads
 	reloads := testutil.Rounds(100)
 	dir := t.TempDir()
 	p := add(t, supervisor(t), counting("0", "DIR="+dir, takes))
