@@ -194,6 +194,13 @@ func (e *endpoint) listing(ctx context.Context, name string) (*host.Tool, error)
 		(why.Code == sdk.CodeToolNotFound || why.Code == sdk.CodeNotInCatalog) {
 		return nil, nil
 	}
+	if t != nil { // the host finds also what its list does not have, such as what rules deny
+		label, _, _ := strings.Cut(t.Name, "__")
+		tools, _, _ := e.backend.Catalog().ToolsOf(ctx, label)
+		if !slices.ContainsFunc(tools, func(listed *host.Tool) bool { return listed.Name == t.Name }) {
+			return nil, nil
+		}
+	}
 	return t, err
 }
 

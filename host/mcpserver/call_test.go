@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -157,12 +158,19 @@ func TestUnknownToolIsAnError(t *testing.T) {
 }
 
 // A call waits for the plugin of its tool as any call does, also when lists no longer do, and says what is wrong with it.
+// A tool that is not listed is not there meanwhile either.
 func TestCallWaitsForItsPlugin(t *testing.T) {
+	rules, err := policy.New(policy.Layer{Name: "project", Rules: []policy.Rule{{Name: "no deletion",
+		Tools: []string{"slow__delete"}, Effect: policy.Deny, Reason: "not here"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, o := range map[string]Options{"full names": {}, "plain names": {PlainNames: true}, "deferred": {Deferred: true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
-				w := (&setup{options: o, plugins: map[string]*fake{"slow": slow, "down": {err: errDown}}}).stdio(t)
+				slow := &fake{tools: []sdk.Tool{readOnly("late"), readOnly("delete")}, hold: make(chan struct{})}
+				w := (&setup{options: o, plugins: map[string]*fake{"slow": slow, "down": {err: errDown}},
+					host: host.Options{Policy: rules}}).stdio(t)
 				w.handshake("2025-11-25", "{}")
 				names(t, w.request("tools/list", ""))
 				call := func(tool string) string {
@@ -175,10 +183,16 @@ func TestCallWaitsForItsPlugin(t *testing.T) {
 					return fmt.Sprintf(`{"name":%q}`, tool)
 				}
 				time.AfterFunc(20*time.Second, func() { close(slow.hold) })
+				denied := w.begin("tools/call", call("slow__delete"))
 				if r := w.request("tools/call", call("slow__late")); !strings.Contains(string(r.Result), "late {}") {
 					t.Errorf("got %s, %+v", r.Result, r.Error)
 				}
-				r := w.request("tools/call", call("down__x"))
+				r := w.await(denied)
+				if got := fmt.Sprintf("%s%+v", r.Result, r.Error); strings.Contains(got, "not here") ||
+					!strings.Contains(got, "there is no tool") && !strings.Contains(got, "unknown tool") {
+					t.Errorf("got %s", got)
+				}
+				r = w.request("tools/call", call("down__x"))
 				if !o.PlainNames && !strings.Contains(string(r.Result), "the program cannot be found") {
 					t.Errorf("got %s, %+v", r.Result, r.Error)
 				}
