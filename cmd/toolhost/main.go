@@ -172,7 +172,7 @@ func (g *globals) check(cmd *cobra.Command) error {
 		args = args[:end]
 	}
 	if slices.Contains(args, "") && !slices.Contains([]string{"call", "explain", callProgram}, cmd.Name()) {
-		return fmt.Errorf("an argument is empty, perhaps because a variable is not set; usage: %s", cmd.UseLine())
+		return fmt.Errorf("an argument is empty, perhaps because a variable is not set; use it as: %s", cmd.UseLine())
 	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
