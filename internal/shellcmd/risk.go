@@ -429,8 +429,9 @@ func (w *walker) resolve() {
 	w.feedFunctions()
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
-		if from := c.input; i > 0 && from.to == from.from+1 && killsRead().MatchString(w.all.commands[i-1].Text) {
-			c.again = c.Name == "kill" && ownProcess().MatchString("$("+w.all.commands[from.from].Text+")")
+		if from := c.input; c.Name == "kill" && i > 0 && from.to == from.from+1 &&
+			killsRead().MatchString(w.all.commands[i-1].Text) {
+			c.again = ownProcess().MatchString("$(" + w.all.commands[from.from].Text + ")")
 		}
 	}
 	for i := range w.all.commands {
@@ -440,9 +441,12 @@ func (w *walker) resolve() {
 		}
 		for n, a := range c.Args {
 			w.resolveWord(&c.Args[n])
+			if c.Name != "kill" || a.Static {
+				continue
+			}
 			name := strings.Trim(a.Text, `"${}`)
 			value := strings.Trim(w.all.values[name], `"`)
-			if c.Name == "kill" && !a.Static && (value == "$!" || ownProcess().MatchString(value) && w.setOnce(name)) {
+			if value == "$!" || ownProcess().MatchString(value) && w.setOnce(name) {
 				c.Args = slices.Clone(c.Args)
 				c.Args[n].Text = value
 			}
@@ -451,8 +455,8 @@ func (w *walker) resolve() {
 	says := sync.OnceValue(w.saysProcesses)
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
-		own := c.again || slices.ContainsFunc(c.Args, func(a Word) bool { return ownProcess().MatchString(a.Text) })
-		if c.Name == "kill" && own && says() {
+		own := func(a Word) bool { return ownProcess().MatchString(a.Text) }
+		if c.Name == "kill" && (c.again || slices.ContainsFunc(c.Args, own)) && says() {
 			w.severe(i, "which processes it ends is what the text itself says")
 		}
 	}
