@@ -28,6 +28,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/procstat"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 		withFakeProcess()
 		os.Exit(0)
 	}
+	testutil.Launcher()
 	flag.Parse()
 	if !given("test.parallel") { // most tests here wait for processes: more of them run in parallel than there are cores
 		_ = flag.Set("test.parallel", "6")

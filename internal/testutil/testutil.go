@@ -97,6 +97,19 @@ func copyProgram(to, from string) error {
 	return WriteProgram(to, program, 0o755)
 }
 
+// Launcher puts the launcher's program that TOOLHOST_TEST_LAUNCHER names beside this test binary. Where the binary is
+// linked with that program's hash, the plugins that its tests start have that launcher, see the Makefile.
+func Launcher() {
+	from := os.Getenv("TOOLHOST_TEST_LAUNCHER")
+	to := filepath.Join(filepath.Dir(os.Args[0]), "toolhost-launcher")
+	if _, err := os.Stat(to); err == nil || from == "" {
+		return // the tests' own processes call this too
+	}
+	if err := copyProgram(to, from); err != nil {
+		panic(err)
+	}
+}
+
 // WriteProgram is [os.WriteFile] while this process starts no other, which would hold the file open for a moment: a
 // file that is open for writing cannot run.
 func WriteProgram(path string, text []byte, mode os.FileMode) error {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		(&fakeServer{dir: dir}).serve()
 		return
 	}
+	testutil.Launcher()
 	os.Exit(m.Run())
 }
 

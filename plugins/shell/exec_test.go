@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -140,6 +141,7 @@ func TestMain(m *testing.M) {
 		servePlugin(command)
 		return
 	}
+	testutil.Launcher()
 	os.Exit(runAll(m))
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 )
 
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	testutil.Launcher()
 	goleak.VerifyTestMain(m)
 }
 
