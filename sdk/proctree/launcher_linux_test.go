@@ -289,7 +289,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	runOnce()
 	files, routines := len(procstat.NumbersIn("/proc/self/fd", -1)), runtime.NumGoroutine()
-	for range testutil.Rounds(200) {
+	for range testutil.Rounds(60) {
 		runOnce()
 	}
 	until(t, patience, "files are closed", func() bool { return len(procstat.NumbersIn("/proc/self/fd", -1)) <= files })
@@ -316,7 +316,7 @@ func TestHostIsKilled(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
-			for range testutil.Rounds(24) {
+			for range testutil.Rounds(12) {
 				lines := random.IntN(len(leftovers) + 3)
 				delay := time.Duration(random.IntN(5000)) * time.Microsecond
 				killHost(t, namespaceVar+"="+namespace, lines, delay)
