@@ -61,7 +61,7 @@ func shippedAdvice(plugin string) string {
 	if dir == "" || !slices.Contains(config.ShippedPlugins, plugin) {
 		return ""
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+plugin+"*")); len(found) == 0 {
+	if len(fsutil.Glob(dir, toolname.ProgramPrefix+plugin+"*")) == 0 {
 		return ""
 	}
 	return "\n  " + exampleDirs() + " in the configuration adds the plugins that ship with toolhost."

@@ -293,7 +293,7 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 // approvals, with which it could approve its own calls, and the record.
 func (c *Configuration) masked() (files []string) {
 	if folder, err := local.Folder(); err == nil { // otherwise no host runs
-		files, _ = filepath.Glob(filepath.Join(folder, "*.token")) // a folder of another form has none
+		files = fsutil.Glob(folder, "*.token")
 	}
 	if key, err := StateFolder(mcpKeyName); err == nil {
 		if _, err := os.Lstat(key); err == nil {

@@ -303,15 +303,21 @@ func TestTheIndexOfTheRecordIsHiddenWhereThereIsOne(t *testing.T) {
 	}
 }
 
-// With the key of MCP clients' approvals a plugin could approve its own calls.
+// With the key of MCP clients' approvals, and with the token of a running host, a plugin could approve its own calls.
 func TestTheKeyOfApprovalsIsHidden(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", filepath.Join(t.TempDir(), "a[b*"))
+	token := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "toolhost", "host.token")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(token), 0o700), os.WriteFile(token, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := MCPStateKey(); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(os.Getenv("XDG_STATE_HOME"), "toolhost", mcpKeyName)
 	c := &Configuration{Config: &config.Config{}}
-	if !slices.Contains(c.masked(), key) || !slices.Contains(c.protected(), key) {
+	if masked := c.masked(); !slices.Contains(masked, token) || !slices.Contains(masked, key) ||
+		!slices.Contains(c.protected(), key) {
 		t.Errorf("masked: %q, protected: %q", c.masked(), c.protected())
 	}
 }

@@ -535,9 +535,11 @@ func TestRemovalInTime(t *testing.T) {
 	soon(t, "other hosts remove it", patience, func() bool { sweepRunDirs(base); return missing(d.path) })
 }
 
-// A link is not followed to the folder that it leads to, and a folder of someone else is not removed as abandoned.
+// A link is not followed to the folder that it leads to, and a folder of someone else is not removed as abandoned. The
+// name of the folder for temporary files is no pattern.
 func TestRemovalSparesForeignFolders(t *testing.T) {
-	base := shortDir(t)
+	base := filepath.Join(shortDir(t), "a[b*")
+	must(0, os.Mkdir(base, 0o700))
 	for _, dir := range []string{"kept", runPrefix + "others", runPrefix + "own"} {
 		must(0, os.Mkdir(filepath.Join(base, dir), 0o700))
 		must(0, os.WriteFile(filepath.Join(base, dir, lockName), nil, 0o666))

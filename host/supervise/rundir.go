@@ -107,8 +107,7 @@ func (o Options) SocketDir() string { return chooseRunBase(o.RunDir) }
 // process id.
 func sweepRunDirs(base string) {
 	until := time.Now().Add(sweepTime)
-	dirs, _ := filepath.Glob(filepath.Join(base, "*"+runPrefix+"*"))
-	for _, dir := range dirs {
+	for _, dir := range fsutil.Glob(base, "*"+runPrefix+"*") {
 		switch name := filepath.Base(dir); {
 		case strings.HasPrefix(name, unfinished):
 			info, err := os.Lstat(dir)

@@ -99,6 +99,15 @@ func Within(path, folder string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
+// Glob returns the paths in a folder whose names match a pattern, by name. The folder's own name is no pattern.
+func Glob(folder, pattern string) []string {
+	names, _ := fs.Glob(os.DirFS(folder), pattern)
+	for i, name := range names {
+		names[i] = filepath.Join(folder, name)
+	}
+	return names
+}
+
 // Shortened returns path relative to the current folder if it is inside that folder, otherwise path unchanged.
 func Shortened(path string) string {
 	here, err := filepath.Abs(".")

@@ -259,8 +259,7 @@ func removeAbandoned(dir string) {
 
 // abandoned returns the folders whose process is gone. Their names only select candidates; the lock decides.
 func abandoned(dir string) (found []*privateDir) {
-	paths, _ := filepath.Glob(filepath.Join(quoteGlob(dir), folderPrefix+"*"))
-	for _, path := range paths {
+	for _, path := range fsutil.Glob(dir, folderPrefix+"*") {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() {
 			continue
@@ -315,18 +314,6 @@ func expiredOutput(left []abandonedOutput, now time.Time) (out []abandonedOutput
 		}
 	}
 	return out
-}
-
-// quoteGlob makes a pattern that only the path itself matches.
-func quoteGlob(path string) string {
-	var out []rune
-	for _, r := range path {
-		if r == '*' || r == '?' || r == '[' || r == '\\' && filepath.Separator != '\\' {
-			out = append(out, '\\')
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }
 
 // headTail keeps the start and the end of a stream, up to half bytes each, however long the stream is.

@@ -273,9 +273,7 @@ func prune(dir string) {
 		if i >= maxCopies || time.Since(c.ModTime()) > maxUnused {
 			removeUnlocked(path, os.RemoveAll)
 		}
-		left, _ := fs.Glob(os.DirFS(path), tempPattern) // the folder's own name is no pattern
-		for _, name := range left {
-			temp := filepath.Join(path, name)
+		for _, temp := range fsutil.Glob(path, tempPattern) {
 			if info, err := os.Lstat(temp); err == nil && time.Since(info.ModTime()) > maxIncomplete {
 				_ = os.Remove(temp)
 			}

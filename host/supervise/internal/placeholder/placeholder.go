@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A Placeholder is held until its Release.
@@ -99,8 +100,7 @@ func (p *Placeholder) remove() {
 
 // RemoveNoted removes what a host that is dead has left, by its notes.
 func RemoveNoted(notes string) {
-	all, _ := filepath.Glob(filepath.Join(notes, notePrefix+"*"))
-	for _, note := range all {
+	for _, note := range fsutil.Glob(notes, notePrefix+"*") {
 		if path, err := os.Readlink(note); err == nil {
 			removeLeft(path)
 		}
