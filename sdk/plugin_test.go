@@ -179,7 +179,8 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	result := sdktest.Start(t, with(returns(nil, nil))).Unchecked().Run(t, "y", "{}")
-	want := &sdk.Error{Code: sdk.CodeToolNotFound, Message: `plugin p has no tool "y"`, Outcome: sdk.OutcomeFailed}
+	want := &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: `plugin "p" has no tool "y"; nothing was run`,
+		Suggestion: "List the tools again.", Outcome: sdk.OutcomeFailed}
 	if diff := cmp.Diff(want, result.Error); diff != "" {
 		t.Error(diff)
 	}

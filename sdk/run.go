@@ -21,7 +21,8 @@ import (
 func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	e := p.tool(r.Tool)
 	if e == nil {
-		return failed(&Error{Code: CodeToolNotFound, Message: fmt.Sprintf("plugin %s has no tool %q", p.name, r.Tool)})
+		return failed(&Error{Code: CodeToolNotFound, Name: "ToolNotFound", Suggestion: "List the tools again.",
+			Message: fmt.Sprintf("plugin %q has no tool %q; nothing was run", p.name, r.Tool)})
 	}
 	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) {
 		result, err := e.handle(ctx, r)
