@@ -58,8 +58,11 @@ func newCall(g *globals) *cobra.Command {
   toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.timeout < 0 {
+			switch {
+			case f.timeout < 0:
 				return errors.New("--timeout must not be negative")
+			case f.timeout > host.MaxTimeout:
+				return fmt.Errorf("--timeout must be %s at most, not %s", host.MaxTimeout, f.timeout)
 			}
 			return callArgs(cmd, args)
 		},

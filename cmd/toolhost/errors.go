@@ -42,8 +42,7 @@ func adviceFor(err error) string {
 	if _, ok := errors.AsType[*bootstrap.TrustListError](err); ok {
 		return "\n  --config FILE uses a file that is not in the list."
 	}
-	e, failed := errors.AsType[*os.SyscallError](err)
-	if failed && e.Syscall == "getwd" || errors.Is(err, bootstrap.ErrNoWorkdir) {
+	if errors.Is(err, bootstrap.ErrNoWorkdir) {
 		return "\n  Go to a folder that exists, or name one with --workdir."
 	}
 	return ""

@@ -50,6 +50,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	err = cmp.Or(err, *t.late)
+	if e, failed := errors.AsType[*os.SyscallError](err); failed && e.Syscall == "getwd" &&
+		!errors.Is(err, bootstrap.ErrNoWorkdir) {
+		err = fmt.Errorf("%w: %w", bootstrap.ErrNoWorkdir, err)
+	}
 	t.out.screen.settle()
 	t.printError(err)
 	t.printJSONError(ran, args, err)

@@ -208,13 +208,16 @@ func TestNoCurrentFolder(t *testing.T) {
 		reported string
 	}{
 		{[]string{"call", "readfile__list"}, 2, "the current folder cannot be found"},
-		{[]string{"trust", "--revoke", "x"}, 2, "getwd: no such file or directory\n  Go to a folder that exists"},
+		{[]string{"trust", "--revoke", "x"}, 2, "toolhost: the current folder cannot be found: getwd: no such file or directory\n" +
+			"  Go to a folder that exists"},
+		{[]string{"plugin", "list"}, 0, " the work folder cannot be found: getwd: "},
+		{[]string{"plugin", "check", "./x"}, 2, "toolhost: the current folder cannot be found: getwd: "},
 		{[]string{"--workdir", work, "call", "readfile__list"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want ||
-			!strings.Contains(errs.String(), c.reported) {
-			t.Errorf("%s: exit code %d\n%s", c.args, code, errs.String())
+			!strings.Contains(out.String()+errs.String(), c.reported) {
+			t.Errorf("%s: exit code %d\n%s%s", c.args, code, out.String(), errs.String())
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	in := &apiv1.CallRequest{Tool: convert.Text(args[0]), Arguments: string(arguments), CallId: rand.Text(),
 		Caller: callerName, SessionId: convert.Text(f.session)}
 	if f.timeout > 0 {
-		in.Timeout = durationpb.New(min(f.timeout, host.MaxTimeout)) // a longer one would be refused, not cut
+		in.Timeout = durationpb.New(f.timeout)
 	}
 	waiting := g.waiting(watch)
 	if person != nil || f.approve != "" {

@@ -304,7 +304,7 @@ func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinemen
 	}
 	workdir, err := filepath.Abs(o.Workdir)
 	if err != nil {
-		return sandbox.Confinement{}, err
+		return sandbox.Confinement{}, fmt.Errorf("the work folder cannot be found: %w", err)
 	}
 	paths := sandbox.Paths{
 		ReadOnly: o.ReadOnly, Reserved: o.Reserved, Masked: o.Masked,
