@@ -145,7 +145,7 @@ type wording struct{ message, hint string }
 var wordings = map[string]wording{
 	noItem: {
 		"this is neither NAME = VALUE nor a block", "write NAME = VALUE or NAME { … }"},
-	"Attribute redefined":      {"", "remove one of the two"},
+	setTwice:                   {"", "remove one of the two"},
 	"Error in function call":   {"", "write the value here instead"},
 	"Invalid block definition": {"", `write NAME "LABEL" { … }, with the brace on the same line`},
 	noValue: {
@@ -175,7 +175,7 @@ var wordings = map[string]wording{
 		"", `write ${env.NAME} for a variable of the environment, and $${ for the text "${"`},
 }
 
-// addDiags reports HCL's findings, and returns whether there were any.
+// addDiags reports HCL's findings, and returns whether reading ends with them.
 func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 	for _, d := range causes(diags) {
 		var at hcl.Range
@@ -193,7 +193,7 @@ func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 		r.Add(at, "%s", cmp.Or(seen.message, w.message, strings.ToLower(text[:1])+text[1:])).Hint = cmp.Or(seen.hint, w.hint,
 			strings.TrimSuffix(rest, "."))
 	}
-	return len(diags) > 0
+	return slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary != setTwice })
 }
 
 // maxBefore and maxLine bound the part of a long line that is shown, in bytes.

@@ -23,6 +23,7 @@ const (
 	openLine        = "Invalid multi-line string"
 	openString      = "Unterminated template string"
 	openPlaceholder = "Unclosed template interpolation sequence"
+	setTwice        = "Attribute redefined" // the tree is complete, and has the first value
 )
 
 // causes leaves out findings that follow from another one: what the parser says of a line with a character that it
