@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
-from typing import Annotated, List, Optional
+from typing import Annotated, Any, List, Literal, Optional, Union
 
 import grpc
 
@@ -96,6 +96,12 @@ class Served(unittest.TestCase):
     def test_typed_arguments(self):
         r = self.p.result("typed", {"points": [{"x": 1}, {"x": 2, "y": 3}], "color": "blue", "tags": {"a": 1}})
         self.assertEqual(json.loads(r.structured), {"xs": [1, 5], "color": "BLUE", "tags": {"a": 1}, "ratio": 1})
+
+    def test_integers_with_a_fraction_of_zero(self):
+        for t, value, want in ((int, 1e2, 100), (Optional[int], 1.0, 1), (List[int], [1.0], [1]), (Union[int, str], 2.0, 2),
+                               (Literal[1, 2], 2.0, 2), (Union[int, float], 1.0, 1.0), (float, 1.0, 1.0), (Any, 1.0, 1.0),
+                               (int, 1.5, 1.5)):
+            self.assertEqual(repr(schema.fit(t, value)), repr(want), t)
 
     def test_json_is_exact(self):
         raw = '{"n":12345678901234567890123,"s":"<ü\\u0000>","z":1,"a":{"b":[null,true]}}'

@@ -175,7 +175,9 @@ def fit(t, value):
         return {k: fit(args[1], v) for k, v in value.items()}
     if origin in (typing.Union, getattr(types, "UnionType", None)):
         chosen = [a for a in args if a is not type(None)]
-        return fit(chosen[0], value) if len(chosen) == 1 and value is not None else value
+        if len(chosen) > 1:
+            chosen = [a for a in chosen if a is int and float not in args]
+        return fit(chosen[0], value) if chosen and value is not None else value
     if isinstance(t, type) and issubclass(t, enum.Enum):
         return t(value)
     if dataclasses.is_dataclass(t) and isinstance(value, dict):
@@ -183,4 +185,6 @@ def fit(t, value):
         return t(**{k: fit(hints[k], v) for k, v in value.items()})
     if t is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if isinstance(value, float) and value.is_integer() and (t is int or origin is typing.Literal and value in args):
+        return int(value)  # 1.0 and 1e2 are integers in JSON Schema
     return value
