@@ -190,7 +190,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	watch, unread := g.eventPrinter(f), false
 	call := func() (*host.Result, error) {
 		if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-			if arguments, unread, err = typedArguments(finding, s, tool, given); err != nil {
+			if arguments, unread, err = typedArguments(ctx, finding, s, tool, given); err != nil {
 				return nil, err
 			}
 		}

@@ -10,8 +10,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -131,6 +133,35 @@ func TestArgumentsAsText(t *testing.T) {
 		if isArgWord(word) != is {
 			t.Errorf("%s is taken for the other kind", word)
 		}
+	}
+}
+
+// A slowPlugin lists its tool when the time of the caller is over.
+type slowPlugin struct{}
+
+func (slowPlugin) Tools(ctx context.Context) ([]sdk.Tool, error) {
+	<-ctx.Done()
+	return []sdk.Tool{{Name: "x", Description: "Takes anything.", InputSchema: json.RawMessage(`{"type":"object"}`)}}, nil
+}
+
+func (slowPlugin) Call(context.Context, *sdk.Request) (*sdk.Result, error) {
+	return nil, errors.ErrUnsupported
+}
+func (slowPlugin) Close() error { return nil }
+
+// A timeout that ends while the tool is found is no interrupt: the call that follows reports it.
+func TestLateDescription(t *testing.T) {
+	i, err := bootstrap.Open(t.Context(), bootstrap.Options{DefaultDir: t.TempDir(),
+		InProcess: map[string]host.Plugin{"slow": slowPlugin{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if got, unread, err := typedArguments(t.Context(), late, i, "slow__x", []string{"text=a"}); unread || err != nil ||
+		string(got) != `{"text":"a"}` {
+		t.Errorf("%s, unread: %t, %v", got, unread, err)
 	}
 }
 

@@ -74,10 +74,10 @@ func (g *globals) definition(ctx context.Context, tool, profile string) (*host.T
 }
 
 // typedArguments converts KEY=VALUE arguments by the tool's schema. Without one they are unread, and the call says why:
-// see unreadWords.
-func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (arguments json.RawMessage,
-	unread bool, err error) {
-	t, err := s.Catalog().Tool(ctx, tool)
+// see unreadWords. The tool is looked for until finding ends.
+func typedArguments(ctx, finding context.Context, s *bootstrap.Instance, tool string, words []string) (
+	arguments json.RawMessage, unread bool, err error) {
+	t, err := s.Catalog().Tool(finding, tool)
 	if err != nil {
 		return unreadWords(words), true, nil //nolint:nilerr // the call returns it
 	}

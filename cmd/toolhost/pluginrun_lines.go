@@ -147,7 +147,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 		tool = r.name + "__" + tool
 	}
 	if isArgWord(arguments) {
-		read, _, err := typedArguments(ctx, r.instance, tool, lineWords(arguments))
+		read, _, err := typedArguments(ctx, ctx, r.instance, tool, lineWords(arguments))
 		if err != nil {
 			r.say("%v", err)
 			return

@@ -60,7 +60,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 		return err
 	}
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, _, err = typedArguments(ctx, s, tool, given); err != nil {
+		if arguments, _, err = typedArguments(ctx, ctx, s, tool, given); err != nil {
 			return err
 		}
 	}
