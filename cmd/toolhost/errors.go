@@ -89,6 +89,9 @@ func (t *terminal) printJSONError(cmd *cobra.Command, args []string, err error) 
 		return
 	}
 	r := &host.Result{CallID: rand.Text(), Status: host.StatusError, Error: e}
+	if lost, is := errors.AsType[*refusal](err); is && lost.call != "" {
+		r.CallID = lost.call
+	}
 	if words := cmd.Flags().Args(); len(words) > 0 {
 		r.Tool = words[0]
 	}

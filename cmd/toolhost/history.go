@@ -394,7 +394,7 @@ func explained(code int, said string) error {
 	case exitUnavailable:
 		e.Code = sdk.CodePluginUnavailable
 	}
-	return &refusal{&exitError{code: code}, e}
+	return &refusal{exitError: &exitError{code: code}, is: e}
 }
 
 func (r historyRequest) readAnswers(in *bufio.Reader) error {

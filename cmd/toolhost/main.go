@@ -220,10 +220,13 @@ func (e *exitError) Error() string { return e.text }
 // A refusal is an exitError of a call that no host has answered, with the error that programs read.
 type refusal struct {
 	*exitError
-	is *sdk.Error
+	is   *sdk.Error
+	call string // the id under which a host has it, if one does
 }
 
-func newRefusal(e *sdk.Error, text string) error { return &refusal{&exitError{codeFor(e), text}, e} }
+func newRefusal(e *sdk.Error, text string) error {
+	return &refusal{exitError: &exitError{codeFor(e), text}, is: e}
+}
 
 // Unwrap returns both errors.
 func (r *refusal) Unwrap() []error { return []error{r.exitError, r.is} }

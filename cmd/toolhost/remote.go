@@ -163,7 +163,7 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 	for {
 		reply, err := stream.Recv()
 		if err != nil {
-			return nil, lostCall(ctx, err, accepted)
+			return nil, lostCall(ctx, err, accepted, in.CallId)
 		}
 		switch m := reply.Message.(type) {
 		case *apiv1.CallResponse_Accepted:
@@ -180,25 +180,26 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 	}
 }
 
-// lostCall is the error of a call whose stream ended without a result.
-func lostCall(ctx context.Context, err error, accepted bool) error {
+// lostCall is the error of a call whose stream ended without a result. The record has it under its id.
+func lostCall(ctx context.Context, err error, accepted bool, id string) error {
 	s, _ := status.FromError(err)
+	var e *sdk.Error
 	switch {
 	case ctx.Err() != nil && !accepted:
 		return errInterrupted
 	case ctx.Err() != nil:
-		e := &sdk.Error{Code: sdk.CodeCanceled, Name: "Interrupted", Message: "interrupted", Outcome: sdk.OutcomeUnknown,
+		e = &sdk.Error{Code: sdk.CodeCanceled, Name: "Interrupted", Message: "interrupted", Outcome: sdk.OutcomeUnknown,
 			Suggestion: "The running host was told, and has not said how the call ended: check what it has done."}
-		return newRefusal(e, e.Message+"\n  "+e.Suggestion)
 	case s.Code() != rpc.Unavailable:
 		return err
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping
 		return errNoHost
+	default:
+		e = &sdk.Error{Code: sdk.CodePluginCrashed, Name: "HostLost", Message: "the running host was lost during the call",
+			Suggestion: "It is not known whether the call has done its work, or a part: check before you repeat it.",
+			Outcome:    sdk.OutcomeUnknown}
 	}
-	e := &sdk.Error{Code: sdk.CodePluginCrashed, Name: "HostLost", Message: "the running host was lost during the call",
-		Suggestion: "It is not known whether the call has done its work, or a part: check before you repeat it.",
-		Outcome:    sdk.OutcomeUnknown}
-	return newRefusal(e, e.Message+"\n  "+e.Suggestion)
+	return &refusal{exitError: &exitError{codeFor(e), e.Message + "\n  " + e.Suggestion}, is: e, call: id}
 }
 
 // statusOf shows the states of a running host's plugins.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	rpc "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/local"
@@ -190,6 +194,24 @@ func TestUnitOfAFolderWithALineBreak(t *testing.T) {
 		}
 		if out.Len() > 0 {
 			t.Errorf("%s: %s", manager, out.String())
+		}
+	}
+}
+
+// What became of a call whose host is gone is in the record, under the id that the host had.
+func TestLostCallHasItsID(t *testing.T) {
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, ctx := range map[string]context.Context{"HostLost": t.Context(), "Interrupted": interrupted} {
+		var out bytes.Buffer
+		g := newTerminal(nil, &out, io.Discard)
+		cmd, _, err := newRoot(g).Find([]string{"call"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.printJSONError(cmd, []string{"--stream"}, lostCall(ctx, status.Error(rpc.Unavailable, ""), true, "c1"))
+		if !strings.Contains(out.String(), `"call_id":"c1"`) || !strings.Contains(out.String(), `"name":"`+name+`"`) {
+			t.Errorf("%s: %s", name, out.String())
 		}
 	}
 }
