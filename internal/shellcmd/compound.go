@@ -161,7 +161,13 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 		doubts = append(doubts, "it asks a person")
 	}
 	if len(doubts) > 0 {
+		at := len(w.all.commands)
 		w.construct("for", c, nil, dirs, doubts...)
+		for _, x := range items {
+			w.all.commands[at].Assigns = []string{name}
+			x.Text = cmp.Or(x.Text, "$(?)")
+			w.variable(at, name, x)
+		}
 	}
 	return w.forEach(name, items, c.Do, dirs)
 }

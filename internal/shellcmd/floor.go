@@ -70,7 +70,7 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			return shorten(s.Commands[i].Text) + ": " + why + f.hint
 		}
 		f.values = values
-		if why := f.written(&s.Commands[i]); why != "" {
+		if why := f.written(i); why != "" {
 			return shorten(s.Commands[i].Text) + ": " + why
 		}
 	}
@@ -78,7 +78,8 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 }
 
 // written examines a command that runs what the text has written to a file, and keeps what one writes.
-func (f *floor) written(c *Command) string {
+func (f *floor) written(i int) string {
+	c := &f.commands[i]
 	if c.maybe || c.otherDirectory() || checksSyntax(c) {
 		return ""
 	}
@@ -95,7 +96,7 @@ func (f *floor) written(c *Command) string {
 	if ran != "" {
 		return f.nested(ran)
 	}
-	if text := c.writtenText(f.commands); text != "" {
+	if text := writtenText(f.commands, i); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {
 			if x.Static {
 				f.files[c.found(x.Text)] = text
@@ -272,13 +273,7 @@ func (f *floor) fed(i int, name string) string {
 	if !interprets && !shells.Has(name) && name != "eval" && name != "make" {
 		return ""
 	}
-	inner := i + 1 // behind the commands in its substitutions
-	for inner < len(f.commands) && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return !a.Static && strings.Contains(a.Text, f.commands[inner].Text)
-	}) {
-		inner++
-	}
-	from := f.commands[i+1 : inner]
+	from := substituted(f.commands, i)
 	if slices.Contains(c.Doubts, readsCode) || escaping.Has(name) {
 		from = slices.Concat(f.commands[c.input.from:c.input.to], from)
 	}
@@ -297,6 +292,17 @@ func (f *floor) fed(i int, name string) string {
 	return f.nested(text)
 }
 
+// substituted are the commands in the substitutions of the one at i.
+func substituted(all []Command, i int) []Command {
+	inner := i + 1
+	for inner < len(all) && slices.ContainsFunc(all[i].Args, func(a Word) bool {
+		return !a.Static && strings.Contains(a.Text, all[inner].Text)
+	}) {
+		inner++
+	}
+	return all[i+1 : inner]
+}
+
 // streamed is the text that some commands pass on, perhaps decoded.
 func streamed(list []Command) (text string) {
 	for n := range list {
@@ -307,12 +313,20 @@ func streamed(list []Command) (text string) {
 	return text
 }
 
-// writtenText is the text that a command is sure to write, also one that it reads from a few others.
-func (c *Command) writtenText(all []Command) string {
-	if in := c.input; in.to-in.from < 8 && slices.Contains([]string{"tee", "cat", "sponge", "base64"}, c.Name) {
-		return cmp.Or(c.prints(), decoded(c, streamed(all[in.from:in.to])))
+// copying are programs that write what they read, or what is in the files of their words.
+const copying lazy.Words = "tee cat sponge base64 cp mv ln install dd"
+
+// writtenText is the text that the command at i is sure to write, also one that it reads from a few others.
+func writtenText(all []Command, i int) string {
+	c := &all[i]
+	text := c.prints()
+	if in := c.input; text == "" && in.to-in.from < 8 && copying.Has(c.Name) {
+		text = decoded(c, streamed(all[in.from:in.to]))
 	}
-	return c.prints()
+	if text == "" && copying.Has(c.Name) && strings.Contains(textOf(c.Args), "<(") {
+		text = streamed(substituted(all, i))
+	}
+	return text
 }
 
 // decoded is what a command prints that reads a text.

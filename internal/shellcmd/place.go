@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -226,8 +227,30 @@ func (c *Command) showsKeys(p workdirs) string {
 			words = append(words, static(m[1]))
 		}
 	}
-	return p.keys(words)
+	return cmp.Or(p.keys(words), c.searchesSecrets())
 }
+
+// searchesSecrets says which folder with what programs log in with a command searches for that.
+func (c *Command) searchesSecrets() string {
+	searches := c.Name == "rg" || c.Name == "ag" || c.Name == "ack" ||
+		strings.HasSuffix(c.Name, "grep") && slices.ContainsFunc(c.Args, func(a Word) bool {
+			return optionOf(a.Text, "-r -R --recursive")
+		})
+	if !searches || !slices.ContainsFunc(c.Args, func(a Word) bool { return secretWord().MatchString(a.Text) }) {
+		return ""
+	}
+	for _, a := range c.Args {
+		if allSettings().MatchString(atHome(a)) {
+			return a.Text + " may hold secrets"
+		}
+	}
+	return ""
+}
+
+var (
+	secretWord  = lazy.Regexp(`(?i)passw|secret|token|api.?key|access.?key|private|credential|akia|gh[ps]_|xox|\bsk-|auth|BEGIN`)
+	allSettings = lazy.Regexp(`^(/|/root|/(home|Users)(/[^/]+)?|/etc)/?(\.config/?|\*)?$`)
+)
 
 // keys says which of some words is a file with secrets outside of the workspace, or has one behind a sign. Those of
 // options for keys and settings are used.

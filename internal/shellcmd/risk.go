@@ -207,7 +207,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
 			npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper
 			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
-			direnv allow|permit|grant, mise trust, husky add|set, code|codium|cursor|windsurf --install-extension`},
+			direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}.uses()
 })
@@ -335,7 +335,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it shows secrets"
 		}
 	case "rsync":
-		if !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
+		if !c.triesRsync() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return strings.Contains(a.Text, ":") || !a.Static
 		}) {
 			return "it reaches other machines"
@@ -417,7 +417,8 @@ func (c *Command) harmfulName() string {
 	case why == "", c.looks && !c.readsInput() && !c.gainsWords(), c.fetchesFiles(),
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
 		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(),
-		c.Name == "kill" && (c.again || c.endsOwnJob() && !c.gainsWords()):
+		c.Name == "kill" && (c.again || c.endsOwnJob() && !c.gainsWords()),
+		c.Name == "pkill" && c.endsServer(), c.execLooks():
 		return ""
 	}
 	return why
@@ -455,12 +456,19 @@ func (w *walker) resolve() {
 	says := sync.OnceValue(w.saysProcesses)
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
+		if w.all.home != "" && followers.Has(c.Name) && !c.maybe {
+			w.severe(i, w.all.home+" has it follow settings that others may write")
+		}
 		own := func(a Word) bool { return ownProcess().MatchString(a.Text) }
 		if c.Name == "kill" && (c.again || slices.ContainsFunc(c.Args, own)) && says() {
 			w.severe(i, "which processes it ends is what the text itself says")
 		}
 	}
 }
+
+// followers are programs that run what the user's settings name.
+const followers lazy.Words = `git ssh scp sftp rsync hg svn gh vi vim nvim ex emacs less man tmux screen psql mysql gdb lldb
+	zsh fish tig`
 
 // saysProcesses reports a text that writes the numbers of other processes than its own where ownProcess reads some.
 func (w *walker) saysProcesses() bool {
@@ -550,6 +558,17 @@ func (c *Command) fetchesFiles() bool {
 	return false
 }
 
+// triesRsync reports a dry run of rsync, with options that have no value and run nothing.
+func (c *Command) triesRsync() bool {
+	dry := func(a Word) bool { return a.Text == "--dry-run" || hasLetter(a, "n") }
+	return slices.ContainsFunc(c.Args, dry) && !slices.ContainsFunc(c.Args, func(a Word) bool {
+		return !a.Static || a.Text == "" || a.Text[0] == '-' && !plainRsync().MatchString(a.Text)
+	})
+}
+
+var plainRsync = lazy.Regexp(`^-[aAvzrhHlptgoDPcnuiSx]+$|^--(dry-run|progress|stats|itemize-changes|archive|verbose|` +
+	`(ex|in)clude=[\w*./-]+)$`)
+
 // plainRemote is a path that means no more than names of files to a shell on another machine.
 var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
@@ -564,11 +583,14 @@ func (c *Command) endsOwnJob() bool {
 	if len(c.Args) == 2 && c.Args[0].Text == "-0" && !strings.HasPrefix(c.Args[1].Text, "-") {
 		return true // it only tells whether there is one
 	}
-	jobs := 0
-	for n, a := range c.Args {
+	jobs, args := 0, c.Args
+	if len(args) > 2 && (args[0].Text == "-s" || args[0].Text == "-n") && !strings.HasPrefix(args[2].Text, "-") {
+		args = args[2:] // the name of a signal, or no signal
+	}
+	for n, a := range args {
 		id := strings.TrimLeft(a.Text, "0")
 		switch {
-		case a.Text == "0" && len(c.Args) == 1, // the group of its own
+		case a.Text == "0" && len(args) == 1, // the group of its own
 			a.Text == "$!" || a.Text == `"$!"` || ownProcess().MatchString(a.Text),
 			a.Static && jobName().MatchString(a.Text) && (a.Text[0] == '%' || id > "1" && len(id) < 10): // or they wrap
 			jobs++
@@ -578,6 +600,38 @@ func (c *Command) endsOwnJob() bool {
 	}
 	return jobs > 0
 }
+
+// endsServer reports pkill -f with a part of a command line that a tool of builds has, and no other program.
+func (c *Command) endsServer() bool {
+	last := len(c.Args) - 1
+	return last > 0 && c.Args[last].Static && server().MatchString(c.Args[last].Text) && !c.gainsWords() &&
+		slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "-f" || a.Text == "--full" }) &&
+		!slices.ContainsFunc(c.Args[:last], func(a Word) bool { return !killOption.Has(a.Text) })
+}
+
+var (
+	server = lazy.Regexp(`^((node|python3?|deno|bun|ruby|php|java( -jar)?|go run|cargo run|npx|(npm|pnpm|yarn)( run)?|` +
+		`uv run|flask|rails) [\w./:-]{2,}[\w./: -]*|(vite|webpack(-dev-server)?|next|nuxt|astro|parcel|esbuild|jest|` +
+		`vitest|nodemon|ts-node|tsx|tsc|storybook|playwright|cypress|uvicorn|gunicorn|jekyll|hugo|http\.server|` +
+		`http-server|live-server|manage\.py|puma|sidekiq|pytest|gradle|wrangler|[\w-]+\.(py|js|ts|mjs|rb|jar))` +
+		`( [\w./: -]+)?)$`)
+	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i"
+)
+
+// execLooks reports kubectl exec with a command behind -- that only reads.
+func (c *Command) execLooks() bool {
+	at := slices.IndexFunc(c.Args, func(a Word) bool { return a.Text == "--" })
+	if c.Name != "kubectl" && c.Name != "oc" || at < 0 || at+1 == len(c.Args) || c.gainsWords() ||
+		slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static }) || c.subFirst().Args[0].Text != "exec" {
+		return false
+	}
+	inner := Command{Name: c.Args[at+1].Text, Program: c.Args[at+1], Args: c.Args[at+2:]}
+	return lookers.Has(inner.Name) && onlyReads(&inner, workdirs{any: true}) == "" &&
+		(naming.Has(inner.Name) || !slices.ContainsFunc(inner.Args, secret))
+}
+
+const lookers lazy.Words = `ls cat head tail ps df du pwd date whoami id hostname uname stat wc grep free uptime which
+	find`
 
 var (
 	// publishes are goals and tasks of builds that publish, but not those that do so on this machine alone.

@@ -169,6 +169,23 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 		`LESSOPEN|FZF_DEFAULT_COMMAND|KUBE_EDITOR|VIMINIT`
 	rated(t, "high", "cross-env NODE_OPTIONS=-rx node a", "npx cross-env CC=./x make", "PS4='$(x)' bash -xc ls", "PAGER=/tmp/x ssh -i a", "PAGER=/tmp/x ssh h ls")
 	rated(t, "high", "HOME=/tmp/x; PAGER=$HOME/.local/bin/x git log")
+	for _, place := range each(`HOME|XDG_CONFIG_HOME /tmp|/tmp/x`) {
+		name, folder, _ := strings.Cut(place, " ")
+		for _, set := range each("V=F git|ssh|vim|less|tmux a, export V=F; git log, env V=F git diff, V=F; git log, for V in F; do git log; done") {
+			rated(t, "high", strings.NewReplacer("V", name, "F", folder).Replace(set))
+		}
+		rated(t, "medium", name+"="+folder+" npm install", name+"=$(mktemp -d) git log")
+	}
+	for name := range strings.FieldsSeq("PYTHONPATH NODE_PATH PERL5LIB RUBYLIB") {
+		rated(t, "high", name+"=/tmp python3 a.py", name+"=/tmp/x node a.js", name+"=src:/tmp/x perl a", name+"=/tmp: ruby a")
+		rated(t, "medium", name+"=src pytest", name+"=. node a.js", name+"=$PWD/src:lib perl a", name+"=src/tmp ruby a")
+	}
+	rated(t, "high", each(`for|select PAGER|GIT_PAGER|EDITOR|CC|LD_PRELOAD|PATH in a /tmp/x|$x; do man ls; done,
+		mkdir -p /tmp/c; echo a > /tmp/c/config.toml; CARGO_HOME=/tmp/c cargo build, CC="$X/bin/sh" make, X=/tmp; CC="$X/bin/gcc" make,
+		CC="$X/bin/../gcc"|"$X/gcc"|"$PWD/bin/gcc"|"$X/bin/$Y"|"$X/bin/x\ y" make`)...)
+	rated(t, "medium", each(`for EDITOR in vim nano; do a; done, for CC in gcc clang; do make CC=$CC; done, CARGO_HOME|GRADLE_USER_HOME=/tmp/c cargo build,
+		CC|CXX|LD="$NDK/bin/clang" make,
+		CC=$NDK/toolchains/llvm/bin/clang++ make, CC=${NDK}/bin/x-gcc make`)...)
 	rated(t, "medium", "make CFLAGS='-O2 -g'", "make test ARGS='-run X'")
 	rated(t, "medium", "cross-env NODE_ENV=test jest", "PS4='+ $(date) ' bash -xc ls", "docker run -e CC=/x a")
 	for level, lines := range map[string]string{

@@ -519,7 +519,8 @@ func asText(options string, args []Word) string {
 	tests := false
 	for i, a := range args {
 		switch {
-		case a.kind == source:
+		case a.kind == source, a.Text == "/dev/stdin", strings.HasPrefix(a.Text, "/dev/fd/"),
+			strings.HasPrefix(a.Text, "/proc/self/fd/"):
 			return readsCode
 		case a.Text == "-m" && i+1 < len(args) && codeModules.Has(args[i+1].Text):
 			return readsCode

@@ -49,12 +49,12 @@ func ranFiles(s *Script, c Context) (why []string) {
 		})):
 			why = append(why, part.Text+": it changes files as what was downloaded says")
 		case ran != "" && slices.Contains(downloaded, ran), part.runsFrom(unpacked),
-			unseen(part) != "" && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
+			(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
 			slices.ContainsFunc(unpacked, func(f string) bool { return under(at, f) }) && part.importsOther(),
 			entry && unseen(part) != "":
 			why = append(why, part.Text+": it runs what was downloaded")
 		case asShell && slices.Contains(computed, ran):
-			why = append(why, part.Text+": it runs what a program that is given as text has written")
+			why = append(why, part.Text+": it runs what another command has computed")
 		case asShell && content[ran] != "":
 			text := content[ran]
 			if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
@@ -79,6 +79,9 @@ func ranFiles(s *Script, c Context) (why []string) {
 		if folder := part.clones(); folder != "" {
 			unpacked, modules[path.Base(folder)] = append(unpacked, part.found(folder)), true
 		}
+		if part.checksOutOthers() {
+			unpacked, entry = append(unpacked, "."), true
+		}
 		files := append(part.written(), part.redirected()...)
 		wraps := i+1 < len(s.Commands) && len(s.Commands[i+1].Via) > len(part.Via) && s.Commands[i+1].downloads()
 		fetches, copies := part.downloads() || fetched(part.input) || wraps, part.fetchesFiles()
@@ -93,6 +96,10 @@ func ranFiles(s *Script, c Context) (why []string) {
 		unpacks := archivers.Has(part.Name) && (fetches || slices.ContainsFunc(part.Args, func(a Word) bool {
 			return slices.Contains(downloaded, part.found(a.Text[strings.LastIndexByte(a.Text, '=')+1:]))
 		}))
+		text, computes := "", false
+		if len(files) > 0 {
+			text, computes = writtenText(s.Commands, i), writesUnseen(s.Commands, i)
+		}
 		for _, f := range files {
 			if f.where() == "" {
 				continue
@@ -111,12 +118,27 @@ func ranFiles(s *Script, c Context) (why []string) {
 				}
 			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
 				computed = append(computed, name)
-			} else if text := part.writtenText(s.Commands); text != "" {
+			} else if text != "" {
 				content[name] = text
+			} else if computes {
+				computed = append(computed, name)
 			}
 		}
 	}
 	return why
+}
+
+// rewriters are programs that print what is in files.
+const rewriters lazy.Words = ": true echo printf cat sed gsed envsubst head tail grep tr sort uniq cut tee sponge"
+
+// writesUnseen reports a command that prints to a file what neither the text nor a file of its words says.
+func writesUnseen(all []Command, i int) bool {
+	c := &all[i]
+	computes := func(c Command) bool {
+		return !rewriters.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == source })
+	}
+	return !c.built && (computes(*c) && len(c.redirected()) > 0 ||
+		slices.ContainsFunc(all[c.input.from:c.input.to], computes))
 }
 
 // clones is the folder into which a command fetches a repository from an address, "" if it does not.
@@ -139,6 +161,19 @@ func (c *Command) clones() string {
 	}
 	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
 }
+
+// checksOutOthers reports a command that puts into the folder, or fetches for that, what others propose, or what is at
+// an address.
+func (c *Command) checksOutOthers() bool {
+	sub, rest := c.gitArgs()
+	if sub == "fetch" || sub == "pull" {
+		return slices.ContainsFunc(rest, func(a Word) bool { return proposed().MatchString(a.Text) })
+	}
+	return deniesAs([]string{"gh", "pr", "checkout"}, c) || deniesAs([]string{"gh", "pr", "co"}, c) ||
+		deniesAs([]string{"glab", "mr", "checkout"}, c)
+}
+
+var proposed = lazy.Regexp(`^\+?(refs/)?(pull|merge-requests|pull-requests|changes)/|://|^[\w.-]+@[\w.-]+:`)
 
 // ownRepository is one of this machine.
 var ownRepository = lazy.Regexp(`^"?(file://|\$\(pwd\)|\$\{?PWD\}?|\$\(git rev-parse --show-toplevel\))(/|"?$)`)
@@ -245,6 +280,9 @@ func under(file, folder string) bool {
 const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry scala groovy ipython bpython ptpython
 	swift clojure clj bb tsx ts-node deno bun luajit jshell kotlin gnuplot parallel redis-cli`
 
+// editors install what they are given as an extension.
+const editors lazy.Words = "code codium cursor windsurf"
+
 // program is the name of a file that others run or install.
 var program = lazy.Regexp(`\.(py|[cm]?[jt]sx?|rb|php|pl|lua|sh|go|jar|gradle|kts|deb|rpm|apk|whl|gem|tgz|tar\.gz|vsix)$`)
 
@@ -320,13 +358,30 @@ type secretsIn struct {
 	files     map[string]string // with the command that has written to it
 	variables map[string][]int  // the readers, and -1 for the value of a secret variable
 	functions map[string]bool   // those that print secrets are true
+	sourced   []int             // commands that set any variable to what is in a file with secrets
+	values    map[string]string // of variables that the text sets itself
+	opened    map[int]string    // commands that read from a descriptor for such a file, and what has opened it
 }
 
 func (s *Script) secrets() *secretsIn {
-	in := &secretsIn{s.Commands, nil, map[string]string{}, map[string][]int{}, map[string]bool{}}
+	in := &secretsIn{commands: s.Commands, files: map[string]string{}, variables: map[string][]int{},
+		functions: map[string]bool{}, values: s.values, opened: map[int]string{}}
+	opened := "" // by exec 3< .env
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		reads := in.functions[c.Name] || c.readsSecret()
+		redirected := slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op[0] == '<' })
+		switch {
+		case (c.Name == "exec" && len(c.Args) == 0 || c.built) && redirected && (reads || slices.ContainsFunc(
+			s.Commands[c.input.from:c.input.to], func(c Command) bool { return c.readsSecret() })):
+			opened = c.Text
+		case opened != "" && (slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op == "<&" }) ||
+			!redirected && c.input == (span{}) && strings.HasPrefix(opened, "exec <")):
+			in.opened[i], reads = opened, true
+		}
+		if reads && (c.Name == "." || c.Name == "source") {
+			in.sourced = append(in.sourced, i)
+		}
 		for _, via := range c.Via {
 			if name, ok := strings.CutPrefix(via, inFunction); ok {
 				in.functions[name] = in.functions[name] || reads
@@ -375,6 +430,12 @@ func (in *secretsIn) set(i int) {
 		for _, name := range c.Assigns {
 			names = append(names, static(name))
 		}
+	case exports.Has(c.Name):
+		for _, a := range c.Args { // export $(cat .env)
+			in.sourced = append(in.sourced, in.held(a.Text)...)
+		}
+		in.sourced = slices.Compact(slices.Sorted(slices.Values(in.sourced[:min(len(in.sourced), maxHeld)])))
+		return
 	case calls || shells.Has(c.Name):
 		names = []Word{{Text: "1"}, {Text: "2"}, {Text: "3"}, {Text: "@"}, {Text: "*"}}
 	default:
@@ -431,6 +492,9 @@ func (in *secretsIn) givenTo(c *Command, input bool) string {
 		if a.Static {
 			continue
 		}
+		if len(in.sourced) > 0 && c.sendsSourced(n, in.values) {
+			return "what " + in.commands[max(0, in.sourced[0])].Text + " sets"
+		}
 		for _, reader := range in.held(a.Text) {
 			switch {
 			case reader < 0 && c.sendsVariable(n):
@@ -442,6 +506,34 @@ func (in *secretsIn) givenTo(c *Command, input bool) string {
 	}
 	return ""
 }
+
+// sendsSourced reports a word that sends the value of a variable that the text does not set itself: in a body, behind
+// the host of an address, or in front of one. Which host it is, and who logs in, a file with settings may say.
+func (c *Command) sendsSourced(n int, values map[string]string) bool {
+	text := c.Args[n].Text
+	other := func(m []string) bool {
+		return values[m[1]] == "" && !inherited().MatchString(m[1]) && !homeVariable(m[1])
+	}
+	if c.local() || !slices.ContainsFunc(variables().FindAllStringSubmatch(text, 10), other) {
+		return false
+	}
+	option, _, attached := strings.Cut(text, "=")
+	if !attached || !strings.HasPrefix(option, "--") {
+		option = c.Args[max(0, n-1)].Text
+	}
+	switch {
+	case option == "-H" || option == "--header":
+		return !authorizes().MatchString(text)
+	case bodyOption().MatchString(option):
+		return true
+	}
+	return besideHost().MatchString(text)
+}
+
+var (
+	bodyOption = lazy.Regexp(`^(-[dFb]|--(data|form|json|cookie|post|body)[\w-]*|--url-query)$`)
+	besideHost = lazy.Regexp(`://[\w.:@-]+[/?].*\$|^"?[^:/]*\$\{?\w+\}?"?\.[\w-]+\.?[\w.-]*"?$`)
+)
 
 // selecting are programs that print a part of what they read, or what they are given.
 const selecting lazy.Words = "grep egrep rg ag awk gawk sed jq yq cut python python3 node ruby perl php echo printf"
@@ -465,8 +557,24 @@ func (c *Command) usesToken(n int, reader *Command) bool {
 // on the input, and the substitutions in their words. The value of a header is there to be sent.
 func sentSecrets(s *Script) (why []string) {
 	secrets := sync.OnceValue(s.secrets)
+	var kept []int // commands of git that keep what a push sends
+	all := false   // find has named all files
 	for i := range s.Commands {
 		part := &s.Commands[i]
+		switch sub, _ := part.gitArgs(); sub {
+		case "add", "stage", "commit", "commit-tree", "tag", "notes", "hash-object":
+			kept = append(kept, i)
+		case "push":
+			for _, at := range kept {
+				if from := secrets().keptBy(&s.Commands[at]); from != "" {
+					why = add(why, part.Text+": it sends "+from+", which may hold secrets")
+				}
+			}
+			kept = nil
+		}
+		if part.Name == "find" {
+			all = len(wholeTrees(strings.Fields(textOf(part.Args)))) > 0
+		}
 		first := ""
 		if len(part.Args) > 0 {
 			first = part.Args[0].Text
@@ -505,16 +613,43 @@ func sentSecrets(s *Script) (why []string) {
 			}
 		}
 		for _, file := range part.sentFiles() {
+			if all && len(part.Via) > 0 && strings.ContainsAny(file, "{$") && !part.local() {
+				why = append(why, part.Text+": it sends all files that find names, which may hold secrets")
+			}
 			if from := secrets().files[part.found(file)]; from != "" {
 				why = append(why, part.Text+": it sends what "+from+" prints, which may hold secrets")
 			}
 		}
-		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
+		if from := secrets().opened[i]; sendsInput && from != "" {
+			why = append(why, part.Text+": it sends what "+from+" has opened, which may hold secrets")
+		}
+		via := part.Via[max(0, len(part.Via)-1):]
+		piped := slices.Contains(via, "xargs") || slices.Contains(via, "parallel")
 		if given := secrets().givenTo(part, piped || sendsInput); given != "" {
 			why = append(why, part.Text+": it sends "+given+", which may hold secrets")
 		}
 	}
 	return why
+}
+
+// keptBy says what a command of git keeps of a secret: in a message, or as a file.
+func (in *secretsIn) keptBy(c *Command) string {
+	if from := in.givenTo(c, true); from != "" {
+		return from
+	}
+	_, rest := c.gitArgs()
+	operands, options := splitOptions(rest, "-F --file -m --message -C -c --author --date -t --template -u --local-user")
+	for _, g := range options {
+		if g.name == "-F" || g.name == "--file" {
+			operands = append(operands, g.value)
+		}
+	}
+	for _, o := range operands {
+		if secret(o) || in.files[c.found(o.Text)] != "" {
+			return o.Text
+		}
+	}
+	return ""
 }
 
 // senders are other programs that send what is in their words, what they read, or the files that they name.
@@ -549,7 +684,7 @@ func hasSecret(text string) bool {
 // loginVariable is an address with a single variable, for who logs in.
 var loginVariable = lazy.Regexp(`^"?https://([\w.-]+:)?\$\{?\w+\}?@[\w.-]+/[\w./~-]*"?$`)
 
-var sendsStdin = lazy.Regexp(`([@=<]|^-T|^)(-|/dev/stdin)$`)
+var sendsStdin = lazy.Regexp(`([@=<]|^-T|^)(-|/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+)$`)
 
 // readsFiles is in a program that may read a file whose name it computes.
 var readsFiles = lazy.Regexp(`(?i)read|open|load|file|path|dir`)
@@ -569,14 +704,17 @@ func (c *Command) readsSecret() bool {
 		}) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.Op == "<" && secret(r.Target) })
 }
 
-// dumps print all that is in a database, or in a folder.
-const dumps lazy.Words = "zip pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport"
+// dumps print all that is in a database, in a folder, or of what was typed.
+const dumps lazy.Words = "history fc zip pg_dump pg_dumpall mysqldump mariadb-dump mongodump mongoexport"
 
 // showsAll show all variables when they are given none.
 const showsAll lazy.Words = "env printenv set export declare typeset"
 
 // runsFrom reports a command that runs a file in one of some folders, or in one below it what the project there holds.
 func (c *Command) runsFrom(folders []string) bool {
+	if c.Name == "git" { // a new clone has no hooks
+		return false
+	}
 	in := func(file string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool {
 			return under(file, folder) || folder == "." && !path.IsAbs(file) && !strings.HasPrefix(file, "..")
@@ -592,7 +730,7 @@ func (c *Command) runsFrom(folders []string) bool {
 			option, value = c.Args[max(0, i-1)].Text, cmp.Or(a.where(), a.Text)
 		}
 		file, into := c.found(value), slices.Contains([]string{"-C", "--directory", "--prefix", "--cwd"}, option)
-		if c.Name != "git" && file != "." && slices.ContainsFunc(folders, func(folder string) bool {
+		if file != "." && slices.ContainsFunc(folders, func(folder string) bool {
 			return folder != "." && under(file, folder) || folder == "." && into && in(file)
 		}) {
 			return true

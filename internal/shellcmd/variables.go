@@ -26,10 +26,19 @@ var (
 	// settingsPlace is one in which programs look for their settings, which name programs.
 	settingsPlace = lazy.Regexp(`^(GIT_(DIR|COMMON_DIR|CONFIG(_GLOBAL|_SYSTEM)?)|MAKEFILES|ZDOTDIR|INPUTRC|LESSKEY\w*|GOENV|` +
 		`(OPENSSL|GIT_LFS)_CONF\w*|(PIP|AWS|RIPGREP|ANSIBLE|TF_CLI)_CONFIG\w*|(DOCKER|KUBE)_?CONFIG|PHPRC|PHP_INI_SCAN_DIR|` +
-		`R_(PROFILE|ENVIRON)\w*|PSQLRC|(CARGO|COMPOSER|GRADLE_USER)_HOME|CLASSPATH|GOROOT)$`)
+		`R_(PROFILE|ENVIRON)\w*|PSQLRC|CLASSPATH|GOROOT|PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
+
 	// prompt is one in which a shell expands substitutions.
 	prompt = lazy.Regexp(`^PS[0-4]$`)
 )
+
+// buildHome are variables for folders in which builds also keep what they fetch: a new one has no settings.
+const buildHome lazy.Words = "CARGO_HOME COMPOSER_HOME GRADLE_USER_HOME"
+
+// inTemp reports a list of folders with one in which others may write.
+func inTemp(list string) bool {
+	return strings.Contains(":"+list+"/", ":/tmp/") || strings.Contains(":"+list, ":/tmp:")
+}
 
 // An optionRow is about variables whose values are more options for programs, or addresses that these fetch code from.
 type optionRow struct {
@@ -120,8 +129,11 @@ func (w *walker) variable(at int, name string, value Word) {
 			w.severe(at, name+" has programs run more than the command")
 			w.guessIn(at, value.Text)
 		}
-	case settingsPlace().MatchString(name) && strings.HasPrefix(text, "/tmp/"):
+	case settingsPlace().MatchString(name) && inTemp(text),
+		buildHome.Has(name) && strings.Contains(w.src, text+"/"): // in which the text writes
 		w.severe(at, name+" has programs follow the settings in "+value.Text)
+	case (name == "HOME" || name == "XDG_CONFIG_HOME") && inTemp(text):
+		w.all.home = name
 	case prompt().MatchString(name):
 		from := len(w.all.commands)
 		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) ||
@@ -145,6 +157,11 @@ func (w *walker) guessValue(at int, name string, value Word) {
 	if !value.Static && !w.all.lists["HOME"] && w.all.values["HOME"] == "" {
 		text = inHome.Replace(text)
 		value.Static = !strings.ContainsAny(text, "$`")
+	}
+	if m := variableFirst().FindStringSubmatch(text); m != nil && !value.Static && strings.Contains(m[2], "/bin/") &&
+		w.all.values[m[1]] == "" && !w.all.lists[m[1]] && !inherited().MatchString(m[1]) &&
+		!strings.ContainsAny(m[2], "\"$`' ") && !strings.Contains(m[2], "..") {
+		text, value.Static = "/opt"+m[2], true // of a tool whose place the environment says
 	}
 	unclear := !value.Static || w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(text, "|-!@ ")) })
 	if ownCommand().MatchString(name) {

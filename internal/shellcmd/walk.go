@@ -26,6 +26,7 @@ type sharedState struct {
 	functions bool              // there are some, which may set variables, or be called mktemp
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
+	home      string            // the variable that has programs look for the user's settings in a folder for all
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.

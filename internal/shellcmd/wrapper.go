@@ -210,7 +210,11 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 			w.severe(at, "what it runs cannot be determined")
 		}
 	}
+	from := len(w.all.commands)
 	w.afterOptions(at, r, s.operands, depth)
+	if (c.Name == "xargs" || c.Name == "parallel") && s.last("a", "arg-file").Text != "" {
+		w.feed(from, span{at, from})
+	}
 }
 
 // afterOptions continues with the operands of a wrapper.
@@ -268,6 +272,8 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		}
 	case name == "xargs":
 		w.doubt(at, "what it prints is only known when it runs")
+	case w.all.commands[at].gainsWords():
+		w.severe(at, "what it runs is only known when it runs")
 	default:
 		w.doubt(at, name+" is given no command")
 	}
