@@ -270,6 +270,11 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	refers := func(a Word) bool { return strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, "n") }
 	if d.Name != "export" && slices.ContainsFunc(d.Args, refers) {
 		w.severe(at, "its variable stands for another one")
+		for _, a := range c.Args {
+			if a.Name != nil && a.Value != nil {
+				w.keepText(a.Name.Value, "$"+w.word(a.Value).Text)
+			}
+		}
 	}
 	for _, a := range c.Args {
 		if a.Name != nil && a.Value != nil {

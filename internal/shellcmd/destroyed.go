@@ -55,7 +55,8 @@ func (f *floor) target(text string, p workdirs) string {
 func (f *floor) emptied(text string) (out, name string) {
 	out = variable().ReplaceAllStringFunc(text, func(found string) string {
 		m := variable().FindStringSubmatch(found)
-		if m[2] != "" && m[2][0] != '%' && m[2][0] != '#' || !f.unset(m[1]+m[3]) {
+		if m[2] != "" && !strings.ContainsAny(m[2][:1], "%#/,^") && strings.Trim(m[2], ": -0123456789") != "" ||
+			!f.unset(m[1]+m[3]) {
 			return found
 		}
 		name = m[1] + m[3]

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -96,7 +98,7 @@ func (f *floor) written(i int) string {
 	if ran != "" {
 		return f.nested(ran)
 	}
-	if text := writtenText(f.commands, i); text != "" {
+	if text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n")); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {
 			if x.Static {
 				f.files[c.found(x.Text)] = text
@@ -171,7 +173,8 @@ func (f *floor) command(i int) string {
 	if matched, _ := path.Match(path.Base(words[0]), "rm"); matched && c.Program.kind == glob { // /bin/r?
 		words[0] = "rm"
 	}
-	name, args := baseName(words[0]), f.added(c, append(words[1:], f.texts(c.Args)...))
+	given := slices.Concat(words[1:], f.texts(c.Args))
+	name, args := baseName(words[0]), f.added(c, given)
 	p := f.at.workdirs(c.dirs)
 	var operands []string
 	for i, a := range args {
@@ -185,6 +188,9 @@ func (f *floor) command(i int) string {
 	}
 	if shells.Has(name) {
 		f.shellArguments(args)
+	}
+	if _, wraps := wrappers()[name]; wraps && len(args) > len(given) { // xargs env
+		return f.nested(name + " " + strings.Join(args, " "))
 	}
 	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
 		return why
@@ -201,6 +207,15 @@ func (f *floor) command(i int) string {
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
 		return cmp.Or(f.cleans(args, p), f.aliases(args))
+	case "exec":
+		if len(args) == 0 {
+			f.files[descriptors] = streamed(f.commands[c.input.from:c.input.to])
+			for _, r := range c.Redirects {
+				if strings.HasPrefix(r.Op, "<<") {
+					f.files[descriptors] += f.text(r.Target)
+				}
+			}
+		}
 	case "printf":
 		if len(args) > 2 && args[0] == "-v" && !strings.Contains(args[2], "%") {
 			f.values[args[1]] = args[2]
@@ -275,21 +290,109 @@ func (f *floor) fed(i int, name string) string {
 	}
 	from := substituted(f.commands, i)
 	if slices.Contains(c.Doubts, readsCode) || escaping.Has(name) {
-		from = slices.Concat(f.commands[c.input.from:c.input.to], from)
+		from = slices.Concat(f.commands[c.input.from:c.input.to], from, f.around(i))
 	}
 	if *f.left -= len(from) >> 4; *f.left < 0 {
 		return ""
 	}
-	text := streamed(from)
+	text, why := streamed(from), ""
+	for n := range from {
+		why = cmp.Or(why, f.mayPrint(&from[n], text))
+		for _, a := range from[n].Args { // cat x
+			if text == "" {
+				text = decoded(&from[n], f.files[from[n].found(a.Text)])
+			}
+		}
+		text = cmp.Or(text, f.opened(&from[n]))
+	}
+	text = cmp.Or(text, f.opened(c))
+	if c.input == (span{}) && len(c.Redirects) == 0 && slices.Contains(c.Doubts, readsCode) {
+		text = cmp.Or(text, f.files[descriptors])
+	}
 	switch {
-	case text == "":
-		return ""
+	case text == "" || why != "":
+		return why
 	case interprets:
 		return f.program(name, []string{text})
 	case name == "make":
-		text = c.recipe(map[string]string{c.found("-"): text})
+		made := *c
+		made.Args = slices.Clone(c.Args)
+		for n, a := range made.Args {
+			if a.kind == source {
+				made.Args[n] = static("-")
+			}
+		}
+		text = made.recipe(map[string]string{c.found("-"): text})
 	}
 	return f.nested(text)
+}
+
+// descriptors stands for a file that exec has opened.
+const descriptors = "<&"
+
+// opened is the text that a command reads from that, or from a file that the text has written.
+func (f *floor) opened(c *Command) (text string) {
+	for _, r := range c.Redirects {
+		switch r.Op {
+		case "<":
+			text = f.files[c.found(r.Target.Text)]
+		case "<&":
+			text = f.files[descriptors]
+		}
+	}
+	return text
+}
+
+// around are the commands that write to the one at i in >(...).
+func (f *floor) around(i int) []Command {
+	const into = ">(...)"
+	if !slices.Contains(f.commands[i].Via, into) {
+		return nil
+	}
+	for j := i - 1; j >= 0; j-- {
+		outer := &f.commands[j]
+		switch {
+		case slices.Contains(outer.Via, into):
+		case outer.built, outer.Name == "exec": // for all that follows
+			return f.commands[i+1:]
+		default:
+			return append(slices.Clip(f.commands[outer.input.from:outer.input.to]), *outer)
+		}
+	}
+	return nil
+}
+
+// printers are other programs that print what is in their words.
+const printers lazy.Words = "jq yq gojq"
+
+// literals are the texts in a program that may print them.
+func literals(c *Command) (texts []string) {
+	if _, interprets := interpreterOf(c.Name); c.maybe || !interprets && !printers.Has(c.Name) {
+		return nil
+	}
+	for _, m := range literal().FindAllStringSubmatch(textOf(c.Args)+c.document(), maxWords) {
+		text, _ := ansi(strings.Join(m[1:], ""))
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// mayPrint examines such texts of a program that prints for a shell: alone, one behind the other, and before what it
+// reads.
+func (f *floor) mayPrint(c *Command, read string) (why string) {
+	texts := literals(c)
+	if len(texts) == 0 {
+		return ""
+	}
+	all := strings.Join(texts, "")
+	words := append(f.prints(c.input), read, "")
+	for _, text := range append(texts, formatted(texts)) {
+		why = cmp.Or(why, f.nested(text))
+	}
+	for _, word := range words[:min(len(words), maxWords)] {
+		why = cmp.Or(why, f.nested(all+word))
+	}
+	return why
 }
 
 // substituted are the commands in the substitutions of the one at i.
@@ -305,9 +408,23 @@ func substituted(all []Command, i int) []Command {
 
 // streamed is the text that some commands pass on, perhaps decoded.
 func streamed(list []Command) (text string) {
-	for n := range list {
-		if !list[n].maybe {
-			text = decoded(&list[n], text+cmp.Or(list[n].prints(), list[n].document()))
+	for n := 0; n < len(list); n++ {
+		c := &list[n]
+		if c.maybe {
+			continue
+		}
+		if strings.Contains(textOf(c.Args), "<(") { // which it reads
+			inner := substituted(list, n)
+			text, n = text+streamed(inner), n+len(inner)
+		}
+		prints := cmp.Or(c.prints(), c.document())
+		switch {
+		case prints != "" && len(c.Via) > 0 && c.Via[len(c.Via)-1] == "xargs":
+			text = prints + " " + text
+		case c.Name == "echo":
+			text = decoded(c, text+prints+"\n")
+		default:
+			text = decoded(c, text+prints)
 		}
 	}
 	return text
@@ -342,13 +459,20 @@ func decoded(c *Command, text string) string {
 	case c.Name == "rev":
 		out = []byte(text)
 		slices.Reverse(out)
-	case c.Name == "tr" && strings.Contains(strings.ToLower(textOf(c.Args)), "n-za-m"):
+	case c.Name == "tr" && len(c.Args) == 2:
+		from, to := letters(c.Args[0].Text), letters(c.Args[1].Text)
 		out = []byte(strings.Map(func(r rune) rune {
-			if r|0x20 >= 'a' && r|0x20 <= 'z' {
-				r = r&^0x1f | ((r&0x1f)+12)%26 + 1
+			if i := slices.Index(from, r); from[0] == '-' && slices.Contains(to, r) {
+				return -1
+			} else if i >= 0 && len(to) > 0 && from[0] != '-' {
+				return to[min(i, len(to)-1)]
 			}
 			return r
 		}, text))
+	case c.Name == "sed" || c.Name == "gsed":
+		return edited(c, text)
+	case c.Name == "paste", c.Name == "xargs" && len(c.Args) == 0:
+		return strings.Join(strings.Fields(text), " ")
 	default:
 		return text
 	}
@@ -356,6 +480,38 @@ func decoded(c *Command, text string) string {
 		return ""
 	}
 	return string(out)
+}
+
+// letters are those that a set of tr stands for.
+func letters(set string) (out []rune) {
+	set, _ = ansi(set)
+	runes := []rune(set)
+	for i := 0; i < len(runes); i++ {
+		out = append(out, runes[i])
+		if i+2 < len(runes) && runes[i+1] == '-' && runes[i+2] > runes[i] && runes[i+2] < 0x7f {
+			for r := runes[i] + 1; r <= runes[i+2]; r++ {
+				out = append(out, r)
+			}
+			i += 2
+		}
+	}
+	return out
+}
+
+// edited is a text as sed changes it with an expression such as s/a/b/.
+func edited(c *Command, text string) string {
+	for _, a := range c.Args {
+		if len(a.Text) < 4 || a.Text[0] != 's' || a.Text[1] == ' ' || len(a.Text) > maxShown {
+			continue
+		}
+		mark := a.Text[1:2]
+		parts := strings.Split(strings.ReplaceAll(a.Text[2:], `\`+mark, "\x00"), mark)
+		if e, err := regexp.Compile("(?m)" + strings.ReplaceAll(parts[0], "\x00", mark)); err == nil && len(parts) == 3 {
+			to := strings.NewReplacer("$", "$$", "\x00", mark, "&", "${0}", `\1`, "${1}", `\n`, "\n").Replace(parts[1])
+			text = e.ReplaceAllString(text[:min(len(text), maxText)], to)
+		}
+	}
+	return text
 }
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
@@ -572,10 +728,12 @@ func (f *floor) texts(words []Word) (out []string) {
 		switch {
 		case w.Static || strings.ContainsAny(text, "$`<"):
 			out = append(out, text)
-		case ok:
+		case ok && len(list) > 1:
 			out = append(out, list...)
 		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@") || f.isList(w.Text): // it falls apart
-			out = append(out, strings.Fields(text)...)
+			out = append(out, strings.FieldsFunc(text, func(r rune) bool {
+				return r == ' ' || r == '\t' || r == '\n' || strings.ContainsRune(f.values["IFS"], r)
+			})...)
 		default:
 			out = append(out, text)
 		}
@@ -584,7 +742,8 @@ func (f *floor) texts(words []Word) (out []string) {
 }
 
 var (
-	variable   = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
+	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
+		`\$([A-Za-z_]\w*|[0-9@*])`)
 	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
@@ -620,14 +779,22 @@ func (f *floor) text(w Word) string {
 		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
 			m := variable().FindStringSubmatch(found)
 			name := m[1] + m[3]
+			if other, indirect := strings.CutPrefix(name, "!"); indirect {
+				name = f.values[other]
+			}
 			switch value, known := f.values[name]; {
 			case known:
 				if at := strings.IndexByte(found, '['); at > 0 && found[at+1]-'0' < 10 { // of an array
+					if line, whole := f.values[name+found[at:at+3]]; whole {
+						return line
+					}
 					fields := strings.Fields(value)
 					value = strings.Join(fields[min(int(found[at+1]-'0'), len(fields)):], " ")
 					value, _, _ = strings.Cut(value, " ")
 				}
-				return printedBy(trimmed(withoutQuotes.Replace(value), m[2]))
+				return printedBy(f.changed(withoutQuotes.Replace(value), m[2]))
+			case name == "PWD" && m[2] != "" && f.at.Dir != "":
+				return f.changed(f.at.Dir, m[2])
 			case homeVariable(name):
 				return "~"
 			}
@@ -639,7 +806,9 @@ func (f *floor) text(w Word) string {
 			}
 			return found
 		})
-		expanded = printedBy(expanded)
+		if expanded = printedBy(expanded); strings.Contains(expanded, "$(") {
+			expanded = inWord().ReplaceAllStringFunc(expanded, printedIn)
+		}
 		if expanded == text || len(expanded) > maxText {
 			break
 		}
@@ -651,13 +820,105 @@ func (f *floor) text(w Word) string {
 // homeVariable reports a variable for the user's home folder; of the last two only /home/$USER counts.
 func homeVariable(name string) bool { return name == "HOME" || name == "USER" || name == "LOGNAME" }
 
-// trimmed is a value without what an expansion such as ${x%y} or ${x#y} takes away, if that is no pattern.
-func trimmed(value, expansion string) string {
-	switch {
-	case strings.HasPrefix(expansion, "%"):
-		return strings.TrimSuffix(value, strings.TrimLeft(expansion, "%"))
-	case strings.HasPrefix(expansion, "#"):
-		return strings.TrimPrefix(value, strings.TrimLeft(expansion, "#"))
+// inWord is a substitution, or arithmetic, that may be a part of a word.
+var inWord = lazy.Regexp(`\$\(\([^()]*\)\)|\$\([^()$` + "`" + `;|&<>]*\)`)
+
+// printedIn is what such a part stands for, if that is known: a number may be any.
+func printedIn(found string) string {
+	if strings.HasPrefix(found, "$((") {
+		return "0"
+	}
+	switch strings.TrimSpace(found[2 : len(found)-1]) {
+	case "true", ":", "echo", "printf ''", `printf ""`, "":
+		return ""
+	}
+	if m := printed().FindStringSubmatch(found); m != nil {
+		return printedBy(found)
+	}
+	return found
+}
+
+// changed is a value as an expansion such as ${x%y}, ${x//y/z}, ${x:1:2} or ${x:+y} changes it.
+func (f *floor) changed(value, expansion string) string {
+	if expansion == "" {
+		return value
+	}
+	rest := strings.TrimLeft(expansion, expansion[:1])
+	longest := len(expansion)-len(rest) > 1
+	switch expansion[0] {
+	case '%':
+		return f.replaced(value, "("+shellPattern(rest, longest)+")$", "", !longest)
+	case '#':
+		return f.replaced(value, "^("+shellPattern(rest, longest)+")", "", false)
+	case '/':
+		pattern, to, _ := strings.Cut(rest, "/")
+		expression := shellPattern(strings.Trim(pattern, "#%"), true)
+		if strings.HasPrefix(pattern, "#") {
+			expression = "^" + expression
+		} else if strings.HasPrefix(pattern, "%") {
+			expression += "$"
+		}
+		return f.replaced(value, expression, to, false)
+	case ',':
+		return strings.ToLower(value)
+	case '^':
+		return strings.ToUpper(value)
+	case '+', ':':
+		if to, other := strings.CutPrefix(strings.TrimPrefix(expansion, ":"), "+"); other {
+			return to
+		}
+		from, length, cut := strings.Cut(expansion[1:], ":")
+		at, err := strconv.Atoi(strings.TrimSpace(from))
+		if at < 0 {
+			at += len(value)
+		}
+		if err != nil || at < 0 || at > len(value) {
+			return value
+		}
+		if n, err := strconv.Atoi(length); cut && err == nil && n >= 0 && at+n <= len(value) {
+			return value[at : at+n]
+		}
+		return value[at:]
 	}
 	return value
+}
+
+// shellPattern is a regular expression for a pattern of a shell.
+func shellPattern(pattern string, longest bool) string {
+	var b strings.Builder
+	all := ".*?"
+	if longest {
+		all = ".*"
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch end := strings.IndexByte(pattern[i:], ']'); {
+		case pattern[i] == '*':
+			b.WriteString(all)
+		case pattern[i] == '?':
+			b.WriteByte('.')
+		case pattern[i] == '[' && end > 1:
+			b.WriteString(strings.Replace(pattern[i:i+end+1], "[!", "[^", 1))
+			i += end
+		default:
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+	}
+	return b.String()
+}
+
+// replaced is a value with something else where it matches; from the end, with the last match alone.
+func (f *floor) replaced(value, expression, to string, shortest bool) string {
+	if *f.left--; *f.left < 0 || len(expression) > maxShown {
+		return value
+	}
+	e, err := regexp.Compile("(?s)" + expression)
+	if err != nil {
+		return value
+	}
+	for at := len(value); shortest && at >= 0; at-- { // the first match would be the longest
+		if loc := e.FindStringIndex(value[at:]); loc != nil {
+			return value[:at+loc[0]]
+		}
+	}
+	return e.ReplaceAllLiteralString(value, to)
 }

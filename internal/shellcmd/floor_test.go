@@ -41,6 +41,12 @@ var catastrophes = []string{
 	"find / -delete", "find / -type f -delete", "find / -exec rm -rf {} \\;", "find / -exec rm -rf {} +",
 	"find ~ -delete",
 	"find /usr -mindepth 1 -delete", "find /* -delete",
+	`x=/a; rm -rf "${x//a/}"`, `x=/abc; rm -rf "${x:0:1}"`, `x=/abc; rm -rf "${x%%[a-z]*}"`, `x=ab/; rm -rf "${x: -1}"`,
+	`x=/etc/x; rm -rf "${x%/*}"`, `x=RM; ${x,,} -rf /`, `x='r m'; ${x/ /} -rf /`, `x=${PWD%%[a-z]*}; rm -rf $x`,
+	`IFS=,; x=rm,-rf,/; $x`, `let x=1; rm -rf /$((x-1))/..`, `rm -rf "/$(echo)"`,
+	"find / | awk '{print \"rm -f \" $0}' | sh", "ls / | sed 's|.*|rm -rf /|' | sh",
+	"echo 'sn -sg /' | tr 'sng' 'rmf' | sh", "echo '-rf /' | xargs rm",
+	"printf '/dev/%s' sda | xargs wipefs -a", "d=SDA; cat /dev/zero > /dev/${d,,}", "awk 'BEGIN{print \"mkfs.ext4 /dev/sda\"}' | sh",
 	"rsync -a --delete empty/ /", "rsync -a --delete empty/ ~/", "truncate -s 0 /dev/sda",
 	"> /etc/passwd", ": > /etc/shadow", "echo x > /etc/passwd", "echo c > /proc/sysrq-trigger",
 	"echo b >/proc/sysrq-trigger",
@@ -242,6 +248,13 @@ var harmless = []string{
 	"x=/usr; rm -rf build${x#/usr}", "rm${IFS}-rf${IFS}build", "printf -v x %s /; rm -rf build",
 	": ${x:=build}; rm -rf $x",
 	"for ((;;)); do sleep 1; done",
+	"x=/a/b; rm -rf \"${x%/*}/c\"", "x=/a; rm -rf \"build${x//a/}\"", "x=abc; rm -rf \"${x:0:1}\"",
+	"rm -rf \"/tmp/$(echo x)\"", "rm -rf \"build/$((i+1))\"", "rm -rf \"/opt/x$((i))\"", "x=/; ls \"${x}\"; rm -rf \".${x}build\"",
+	"v=1.2.3; rm -rf \"app-${v%.*}\" \"/tmp/app-${v//./-}\"", "path=/usr/share/x; rm -f \"${path##*/}\"",
+	"awk '{print \"rm -rf /\" $1}' a > list.txt", "python3 -c 'print(\"rm -rf /\")'", "cp <(echo 'rm -rf /') x; cat x",
+	"ls | awk '{print \"mv \"$1\" \"$1\".bak\"}' | sh", "find . -name '*.o' | sed 's/^/rm /' | sh", "echo ls / | xargs env; rm -rf build",
+	"exec > >(tee log.txt); rm -rf build; echo 'rm -rf /'", "echo 'ls /' | tee >(sh) > a; rm -rf build",
+	"git log --format=%h | sed 's/^/git show /' | sh; rm -rf build",
 }
 
 func TestCatastrophe(t *testing.T) {
@@ -311,7 +324,7 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 	at := Context{Dir: "/w/a", Root: "/w/a", Env: []string{"GIVEN"}}
 	for _, target := range []string{`"$X"/*`, `$X/`, `${X}/*`, `"${X}/"*`, `/$X`, `"/$X/"`, `$X/$Y`,
 		`"$X/$Y"/*`, `$X/usr`,
-		`~/$X`, `"$HOME/$X"`, `${X%/}/*`, `"${X##*/}"/*`, `/usr/"$X"`, `x "$X"/*`} {
+		`~/$X`, `"$HOME/$X"`, `${X%/}/*`, `"${X##*/}"/*`, `/usr/"$X"`, `"${X//a/b}"/*`, `${X:0:3}/*`, `"${X,,}"/*`, `x "$X"/*`} {
 		for _, remove := range []string{"rm -rf %s", "rm -fr -- %s", "sudo rm -rf %s", "find %s -delete",
 			"timeout 5 rm -rf %s",
 			"chmod -R 777 %s", "mv %s /tmp", "rsync -a --delete b/ %s", "cd build; rm -rf %s", "set -e; rm -rf %s", "rm -rf %s; echo $X",

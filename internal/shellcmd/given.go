@@ -54,7 +54,7 @@ func (f *floor) added(c *Command, args []string) []string {
 	if !ok || !direct || replaced {
 		return args
 	}
-	return append(args, f.extra.word)
+	return append(args, strings.Fields(f.extra.word)...)
 }
 
 // again examines commands with what they are given.
@@ -87,8 +87,13 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	case "read":
 		return f.binds(i, args)
 	case "mapfile", "readarray":
-		if words = f.reads(c); len(args) > 0 && len(words) > 0 {
-			f.values[args[len(args)-1]] = strings.Join(words, " ")
+		if words = f.reads(i); len(args) > 0 && len(words) > 0 {
+			name := args[len(args)-1]
+			f.values[name] = strings.Join(words, " ")
+			lines := strings.Split(c.document()+streamed(f.commands[c.input.from:c.input.to]), "\n")
+			for n, line := range lines[:min(10, len(lines))] {
+				f.values[name+"["+strconv.Itoa(n)+"]"] = line
+			}
 		}
 		return ""
 	case "find":
@@ -96,10 +101,15 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	case "fd", "fdfind":
 		words = f.foundByFd(c)
 	case "xargs":
-		words = f.reads(c)
+		words = f.reads(i)
 		_, place = xargsReads(c.Args)
+		for _, g := range wrappers()["xargs"].spec.before("xargs", c.Args).given {
+			for n := 0; (g.name == "d" || g.name == "delimiter") && g.value.Text != "" && n < min(len(words), maxWords); n++ {
+				words = append(words, strings.Split(words[n], g.value.Text)...)
+			}
+		}
 	case "parallel":
-		words = f.reads(c)
+		words = f.reads(i)
 		if at := slices.Index(args, ":::"); at >= 0 {
 			words = append(words, args[at+1:]...)
 		} else if len(args) == 0 {
@@ -141,7 +151,7 @@ func (f *floor) binds(i int, args []string) (why string) {
 	for j := i + 1; j < len(f.commands) && len(c.Redirects) == 0 && f.commands[j].input == c.input; j++ {
 		beside = append(beside, j)
 	}
-	words := f.reads(c)
+	words := f.reads(i)
 	for _, f.line = range words[:min(len(words), maxWords)] {
 		for _, a := range args {
 			f.values[a] = f.line // of options it does no harm
@@ -152,16 +162,29 @@ func (f *floor) binds(i int, args []string) (why string) {
 	return why
 }
 
-// reads are the words that a command may read.
-func (f *floor) reads(c *Command) []string {
-	return append(f.here(c), f.prints(c.input)...)
+// reads are the words that a command may read, also from a file that the text has written.
+func (f *floor) reads(i int) []string {
+	c := &f.commands[i]
+	words := append(f.here(c), f.prints(c.input)...)
+	if _, files := splitOptions(c.Args, "-a --arg-file"); len(files) > 0 && (c.Name == "xargs" || c.Name == "parallel") {
+		words = append(words, strings.Fields(f.text(Word{Text: f.files[c.found(files[0].value.Text)]}))...)
+		words = append(words, f.prints(span{i + 1, i + 1 + len(substituted(f.commands, i))})...)
+	}
+	return words
 }
 
-// here are the words of its here-documents.
+// here are the words of its here-documents, and of the files that it reads and the text has written.
 func (f *floor) here(c *Command) (words []string) {
 	for _, r := range c.Redirects {
-		if strings.HasPrefix(r.Op, "<<") {
-			words = append(words, strings.Fields(f.text(r.Target))...)
+		text := ""
+		switch {
+		case strings.HasPrefix(r.Op, "<<"):
+			text = f.text(r.Target)
+		case r.Op == "<":
+			text = f.text(Word{Text: f.files[c.found(r.Target.Text)]})
+		}
+		if text != "" {
+			words = append(append(words, strings.TrimSpace(text)), strings.Fields(text)...)
 		}
 	}
 	return words
@@ -176,10 +199,18 @@ func (f *floor) prints(s span) (words []string) {
 		}
 		args := f.texts(c.Args)
 		words = append(words, f.here(c)...)
+		if c.Name == "cat" {
+			for _, a := range c.Args {
+				words = append(words, strings.Fields(f.text(Word{Text: f.files[c.found(a.Text)]}))...)
+			}
+		}
 		switch {
 		case c.maybe:
 		case c.Name == "echo" || c.Name == "printf":
 			text := strings.NewReplacer(`\n`, "\n", `\0`, "\n").Replace(strings.Join(args, " "))
+			if c.Name == "printf" && strings.Contains(text, "%s") {
+				words = append(words, strings.Fields(formatted(args))...)
+			}
 			words = append(append(words, strings.TrimSpace(text)), strings.Fields(text)...)
 		case c.Name == "ls":
 			words = append(words, listed(args, true)...)

@@ -25,6 +25,25 @@ var carriers = []string{
 	`env -S 'RM TO'`, `env -S 'RM' TO`, `env -iS 'RM TO'`, `env --split-string='RM TO'`, `busybox sh -c 'RM TO'`,
 	`parallel RM ::: TO`, `parallel 'RM {}' ::: a TO`, `parallel -j4 RM {} ::: TO`, `echo TO | parallel RM`,
 	`echo TO | parallel 'RM {}'`, `echo 'RM TO' | parallel`, `parallel sh -c 'RM {}' ::: TO`,
+	// by programs that print for a shell
+	`awk 'BEGIN{print "RM TO"}' | sh`, `awk 'BEGIN{printf "RM %s", "TO"}' | bash`, `echo TO | awk '{print "RM " $1}' | sh`,
+	`perl -e 'print "RM TO"' | sh`, `python3 -c 'print("RM TO")' | sh`, `ruby -e 'puts "RM " + "TO"' | bash -s`,
+	`node -p '"RM TO"' | sh`, `php -r 'echo "RM TO";' | sh`, `jq -nr '"RM TO"' | sh`, `yes 'RM TO' | head -1 | sh`,
+	`expr 'RM TO' | sh`, `printf 'RM %s\n' TO | sh`, `printf '%s ' RM TO | sh`, `paste -d' ' <(echo RM) <(echo TO) | sh`,
+	`eval "$(awk 'BEGIN{print "RM TO"}')"`, `bash <(perl -e 'print "RM TO"')`, `echo TO | xargs echo RM | sh`,
+	`echo RM,TO | tr , ' ' | sh`, `echo TO | sed 's|^|RM |' | sh`, `echo 'XX TO' | sed 's|XX|RM|' | sh`,
+	`awk 'BEGIN{print "RM TO"}' > x; sh x`, `echo 'RM TO' | tee >(sh)`, `echo 'RM TO' > >(sh)`, `exec > >(sh); echo RM TO`,
+	`{ echo RM TO; } > >(bash)`, `(echo :; echo 'RM TO') | sh`,
+	// by files and descriptors
+	`cp <(echo 'RM TO') x; sh x`, `cat <(echo 'RM TO') > x; . ./x`, `install <(printf 'RM TO') x; ./x`, `mv <(echo RM TO) x; sh x`,
+	`echo 'RM TO' > x; sh < x`, `echo 'RM TO' > x; cat x | sh`, `echo 'RM TO' > x; eval "$(cat x)"`,
+	`exec 3<<< 'RM TO'; sh <&3`, `exec 3< <(echo 'RM TO'); bash <&3`, `exec < <(echo RM TO); sh`, `make -f <(printf 'a:\n\tRM TO\n')`,
+	`echo TO > x; xargs RM < x`, `echo TO > x; xargs -a x RM`, `echo TO > x; cat x | xargs RM`, `xargs -a <(echo TO) RM`,
+	`xargs -d, RM <<< "a,TO"`, `echo RM TO | xargs env`, `echo RM TO | xargs nice -n 5`,
+	`echo TO > x; while read -r y; do RM "$y"; done < x`, `while read -r x; do sh -c "$x"; done <<< 'RM TO'`,
+	// by expansions
+	`x=a; RM "${x/#a/TO}"`, `x=a; RM "${x/%a/TO}"`, `x=a; RM "${x//a/TO}"`, `x=1; RM "${x:+TO}"`, `x=R_M; y=${x//R_M/RM}; $y TO`, `x=TO; y=x; RM "${!y}"`,
+	`declare -n y=x; x=TO; RM "$y"`, `mapfile -t a <<< 'RM TO'; ${a[0]}`, `IFS=,; x=TO,a; RM $x`, `RM TO"$(true)"`,
 }
 
 // trees list all that is in TO for RM, or give it to it.

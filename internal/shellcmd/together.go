@@ -786,15 +786,48 @@ func (c *Command) prints() string {
 	if text := c.document(); text != "" && (c.Name == "cat" || c.Name == "tee") {
 		return text
 	}
-	if c.Name == "echo" || c.Name == "printf" {
+	switch c.Name {
+	case "echo", "yes", "expr":
 		words := c.Args
-		if len(words) > 0 && strings.Trim(words[0].Text, `%sbn\ `) == "" { // a format for the others
+		if len(words) > 0 && c.Name == "echo" && strings.Trim(words[0].Text, "neE") == "-" {
 			words = words[1:]
 		}
 		text, _ := ansi(textOf(words))
 		return text
+	case "printf":
+		var words []string
+		for _, a := range c.Args {
+			words = append(words, a.Text)
+		}
+		return formatted(words)
 	}
 	return ""
+}
+
+// formatted is what printf prints of a format and other words: it begins again while some are left.
+func formatted(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	format, _ := ansi(words[0])
+	places := strings.Count(format, "%s") + strings.Count(format, "%b")
+	if places == 0 {
+		return strings.TrimSpace(format + " " + strings.Join(words[1:], " "))
+	}
+	var b strings.Builder
+	for rest := words[1:]; len(rest) > 0 && b.Len() < maxText; {
+		taken := rest[:min(places, len(rest))]
+		parts := strings.Split(strings.ReplaceAll(format, "%b", "%s"), "%s")
+		for n, part := range parts {
+			b.WriteString(part)
+			if n < len(taken) {
+				text, _ := ansi(taken[n])
+				b.WriteString(text)
+			}
+		}
+		rest = rest[len(taken):]
+	}
+	return b.String()
 }
 
 // document is the text of its first here-document.
