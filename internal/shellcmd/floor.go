@@ -299,8 +299,8 @@ func (f *floor) fed(i int, name string) string {
 	for n := range from {
 		why = cmp.Or(why, f.mayPrint(&from[n], text))
 		for _, a := range from[n].Args { // cat x
-			if text == "" {
-				text = decoded(&from[n], f.files[from[n].found(a.Text)])
+			if file := f.files[from[n].found(a.Text)]; text == "" && file != "" {
+				text = decoded(&from[n], file)
 			}
 		}
 		text = cmp.Or(text, f.opened(&from[n]))
@@ -351,10 +351,12 @@ func (f *floor) around(i int) []Command {
 	}
 	for j := i - 1; j >= 0; j-- {
 		outer := &f.commands[j]
-		switch {
+		switch *f.left -= len(outer.Args) >> 4; {
+		case *f.left < 0:
+			return nil
 		case slices.Contains(outer.Via, into):
 		case outer.built, outer.Name == "exec": // for all that follows
-			return f.commands[i+1:]
+			return f.commands[i+1 : min(len(f.commands), i+1+maxGuessed)]
 		default:
 			return append(slices.Clip(f.commands[outer.input.from:outer.input.to]), *outer)
 		}

