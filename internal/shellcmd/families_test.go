@@ -238,7 +238,8 @@ func TestRiskOfEverydayChores(t *testing.T) {
 func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	for _, get := range each(`gh pr checkout|co 1, glab mr checkout 1, git fetch origin pull/1/head|refs/pull/1/head|merge-requests/1/head:a && git checkout FETCH_HEAD,
-		git pull http://x/a|git@x:a|ssh://x/a main`) {
+		git pull http://x/a|git@x:a|ssh://x/a main, git remote add a http://x && git pull a main,
+		git remote add -f a git@x:y && git checkout|merge|reset\ --soft|rebase a/main`) {
 		rated(t, "high", each(get+` && npm|pnpm|yarn install|test|ci, `+get+` && make|./a.sh|pytest|sh\ a.sh|cargo\ test|go\ test\ ./...|make\ -C\ b`)...)
 		rated(t, "medium", get, get+" && git log", get+" && grep -r a .", "make && "+get)
 	}
@@ -258,9 +259,10 @@ func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 	rated(t, "medium", each(`git clone http://x/a && cd a && git submodule update --init|checkout\ b|lfs\ pull, code|cursor --install-extension a.b,
 		pkill -f vite|'node\ server.js'|'npm\ run\ dev'|manage.py, pkill -9|-TERM -f vite, kill -s|-n TERM|9 1234,
 		kubectl|oc exec a -- ls|cat\ /a|ps\ aux, kubectl exec -n b a -c d -- tail -n 5 a, rsync -avn|-az\ --dry-run a host:b,
-		rsync -a --dry-run --exclude=a b host:c`)...)
+		rsync -a --dry-run --exclude=a b host:c, ssh h 'docker\ ps\ &&\ docker\ logs\ --tail\ 20\ a'`)...)
 	rated(t, "high", each(`pkill vite|node|-f\ a|-f\ bash|-f\ .|-f\ node|-f\ ssh|-u\ root\ -f\ vite, kill -s TERM|-1 -1 2|1, kubectl exec a -- env|rm\ a|sh,
-		kubectl exec a -- cat .env|'ls;\ rm\ a'|find\ .\ -delete|sh\ -c\ ls, rsync -a b host:c, rsync -e ./x -n a host:b, rsync -e -n a host:b, kubectl exec -it a -- bash`)...)
+		kubectl exec a -- cat .env|'ls;\ rm\ a'|find\ .\ -delete|sh\ -c\ ls, rsync -a b host:c, rsync -e ./x -n a host:b, rsync -e -n a host:b, kubectl exec -it a -- bash,
+		claude|codex mcp add a -- ./b, ssh h 'docker\ ps\ &&\ docker\ exec\ a\ ls'|'docker\ rm\ a'|'docker\ run\ a\ ls'`)...)
 }
 
 // What was downloaded is not run by other programs without a question, and what was put aside is not sent.

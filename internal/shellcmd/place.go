@@ -225,6 +225,9 @@ func (c *Command) showsKeys(p workdirs) string {
 	if slices.Contains(c.Doubts, asProgram) {
 		for _, m := range inQuotes().FindAllStringSubmatch(textOf(c.Args)+c.document(), -1) {
 			words = append(words, static(m[1]))
+			if strings.HasPrefix(m[1], "/.") { // behind a home folder
+				words = append(words, static("~"+m[1]))
+			}
 		}
 	}
 	return cmp.Or(p.keys(words), c.searchesSecrets())

@@ -207,7 +207,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
 			npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper
 			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
-			direnv allow|permit|grant, mise trust, husky add|set`},
+			direnv allow|permit|grant, mise trust, husky add|set, claude|codex|gemini|qwen mcp add|add-json`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}.uses()
 })
@@ -348,7 +348,9 @@ func (c *Command) harmfulUse(p workdirs) string {
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"
-	case (servers.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "http.server" })) &&
+	case (servers.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool {
+		return a.Text == "http.server" || c.Name == "php" && a.Text == "-S"
+	})) &&
 		slices.ContainsFunc(c.Args, leadsOut):
 		return "it opens this machine to others"
 	case c.deletesByName():

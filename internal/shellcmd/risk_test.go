@@ -181,9 +181,11 @@ func TestRiskOfVariablesThatSayWhatRuns(t *testing.T) {
 		rated(t, "medium", name+"=src pytest", name+"=. node a.js", name+"=$PWD/src:lib perl a", name+"=src/tmp ruby a")
 	}
 	rated(t, "high", each(`for|select PAGER|GIT_PAGER|EDITOR|CC|LD_PRELOAD|PATH in a /tmp/x|$x; do man ls; done,
-		mkdir -p /tmp/c; echo a > /tmp/c/config.toml; CARGO_HOME=/tmp/c cargo build, CC="$X/bin/sh" make, X=/tmp; CC="$X/bin/gcc" make,
+		mkdir -p /tmp/c; echo a > /tmp/c/config.toml; CARGO_HOME=/tmp/c cargo build, CC="$X/bin/sh" make,
+		GOCACHEPROG=./x go build, CMAKE_C_COMPILER_LAUNCHER=/tmp/x cmake ., BUNDLE_GEMFILE=/tmp/a rake, CMAKE_TOOLCHAIN_FILE=/tmp/a cmake ., X=/tmp; CC="$X/bin/gcc" make,
 		CC="$X/bin/../gcc"|"$X/gcc"|"$PWD/bin/gcc"|"$X/bin/$Y"|"$X/bin/x\ y" make`)...)
 	rated(t, "medium", each(`for EDITOR in vim nano; do a; done, for CC in gcc clang; do make CC=$CC; done, CARGO_HOME|GRADLE_USER_HOME=/tmp/c cargo build,
+		CMAKE_CXX_COMPILER_LAUNCHER=ccache cmake ., BUNDLE_GEMFILE=a/Gemfile rake,
 		CC|CXX|LD="$NDK/bin/clang" make,
 		CC=$NDK/toolchains/llvm/bin/clang++ make, CC=${NDK}/bin/x-gcc make`)...)
 	rated(t, "medium", "make CFLAGS='-O2 -g'", "make test ARGS='-run X'")

@@ -250,6 +250,9 @@ func (w *walker) textRunner(at int) {
 	looks := plain && w.all.err == nil && len(w.all.commands) > from
 	for i := range w.all.commands[from:] {
 		part := &w.all.commands[from+i]
+		if part.otherDirectory() {
+			continue
+		}
 		looks = looks && onlyReads(part, workdirs{any: true}) == "" &&
 			(naming.Has(part.Name) || !slices.ContainsFunc(part.inputs(), secret))
 	}

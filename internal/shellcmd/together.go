@@ -27,7 +27,7 @@ func (c *Command) downloads() bool { return downloaders.Has(c.Name) || c.looks |
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	var downloaded, unpacked, computed []string
+	var downloaded, unpacked, computed, remotes []string
 	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
 	seen, recipes, entry := map[string]bool{}, 0, false
 	fetched := func(in span) bool {
@@ -79,7 +79,15 @@ func ranFiles(s *Script, c Context) (why []string) {
 		if folder := part.clones(); folder != "" {
 			unpacked, modules[path.Base(folder)] = append(unpacked, part.found(folder)), true
 		}
-		if part.checksOutOthers() {
+		sub, rest := part.gitArgs()
+		if sub == "remote" && len(rest) > 2 && rest[0].Text == "add" && address().MatchString(rest[len(rest)-1].Text) {
+			remotes = append(remotes, rest[len(rest)-2].Text)
+		}
+		takes := movesTree.Has(sub) && slices.ContainsFunc(rest, func(a Word) bool {
+			remote, _, _ := strings.Cut(a.Text, "/")
+			return slices.Contains(remotes, remote)
+		})
+		if takes || part.checksOutOthers() {
 			unpacked, entry = append(unpacked, "."), true
 		}
 		files := append(part.written(), part.redirected()...)
@@ -161,6 +169,9 @@ func (c *Command) clones() string {
 	}
 	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
 }
+
+// movesTree are commands of git by which the folder holds what a branch does.
+const movesTree lazy.Words = "pull checkout switch merge rebase reset cherry-pick"
 
 // checksOutOthers reports a command that puts into the folder, or fetches for that, what others propose, or what is at
 // an address.
@@ -645,9 +656,21 @@ func (in *secretsIn) keptBy(c *Command) string {
 			operands = append(operands, g.value)
 		}
 	}
+	if slices.ContainsFunc(rest, func(a Word) bool { return optionOf(a.Text, "-A -a --all -u") }) {
+		operands = append(operands, static("."))
+	}
 	for _, o := range operands {
-		if secret(o) || in.files[c.found(o.Text)] != "" {
+		if secret(o) {
 			return o.Text
+		}
+		folder, found := c.found(o.Text), ""
+		for file := range in.files {
+			if under(file, folder) || folder == "." && !path.IsAbs(file) {
+				found = max(found, file) // always the same one
+			}
+		}
+		if found != "" {
+			return found
 		}
 	}
 	return ""
@@ -698,7 +721,7 @@ func (c *Command) readsSecret() bool {
 	sub, _ := c.gitArgs()
 	return says || archivers.Has(c.Name) || dumps.Has(c.Name) || sub == "bundle" || sub == "archive" ||
 		slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
-		showsAll.Has(c.Name) && (len(c.Args) == 0 || c.Args[0].Text == "-p") ||
+		showsAll.Has(c.Name) && (len(c.Args) == 0 || c.Args[0].Text == "-p" || c.Args[0].Text == "-x" && len(c.Args) == 1) ||
 		c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return (a.Static || a.kind == glob) && secret(a)
