@@ -456,7 +456,7 @@ const projectSubs lazy.Words = `go:test go:run go:generate go:tool go:get go:ins
 	dotnet:run dotnet:test dotnet:build dotnet:exec mix:run mix:test mix:compile stack:exec stack:run stack:test
 	stack:build cabal:run cabal:exec cabal:test cabal:build swift:run swift:test swift:build flutter:run flutter:test
 	dart:run dart:test deno:run deno:test deno:task deno:eval bun:run bun:test bun:x bun:install nix:run nix:develop
-	nix:shell gh:extension gh:alias hg:update svn:update perf:record`
+	nix:shell gh:extension gh:alias hg:update svn:update perf:record zig:build vagrant:up direnv:exec hatch:run pdm:run`
 
 // readNPM are sub-commands of package managers that run no scripts.
 const readNPM lazy.Words = `ls list ll la view info show outdated why explain search root prefix bin help --version

@@ -142,7 +142,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			gh release delete-asset, rustup self uninstall, tmux kill-server, journalctl
 			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls
 			delete|remove|rm, rsync --delete|--del|--delete-before, rsync
-			--delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
+			--delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files, gpg
+			--delete-secret-keys|--delete-secret-and-public-key`},
 		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, pacman -R,
 			apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove, dpkg -r|-P, rpm
 			-e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak uninstall, nix profile remove, nix-env

@@ -87,6 +87,9 @@ func ranFiles(s *Script, c Context) (why []string) {
 			remote, _, _ := strings.Cut(a.Text, "/")
 			return slices.Contains(remotes, remote)
 		})
+		if part.fetchesMany() {
+			unpacked = append(unpacked, ".")
+		}
 		if takes || part.checksOutOthers() {
 			unpacked, entry = append(unpacked, "."), true
 		}
@@ -120,7 +123,8 @@ func ranFiles(s *Script, c Context) (why []string) {
 				continue
 			}
 			if fetches {
-				downloaded, entry = append(downloaded, name), entry || filenames.EntryPoint(name)
+				downloaded = append(downloaded, name)
+				entry = entry || filenames.EntryPoint(name) || containerFiles.Has(path.Base(name))
 				if m := module().FindStringSubmatch(name); m != nil {
 					modules[m[1]] = true
 				}
@@ -167,7 +171,18 @@ func (c *Command) clones() string {
 	case len(operands) > 1:
 		return cmp.Or(operands[1].where(), operands[1].Text)
 	}
-	return strings.TrimSuffix(path.Base(operands[0].Text), ".git")
+	from := strings.TrimRight(operands[0].Text, "/")
+	return strings.TrimSuffix(from[strings.LastIndexAny(from, "/:")+1:], ".git")
+}
+
+// containerFiles say what docker builds or starts.
+const containerFiles lazy.Words = "Dockerfile docker-compose.yml docker-compose.yaml compose.yml compose.yaml"
+
+// fetchesMany reports a command that fetches files into the folder that it does not name.
+func (c *Command) fetchesMany() bool {
+	many := func(a Word) bool { return optionOf(a.Text, "-r -m -i --recursive --mirror --input-file") }
+	return c.Name == "wget" && slices.ContainsFunc(c.Args, many) || deniesAs([]string{"gh", "release", "download"}, c) ||
+		deniesAs([]string{"gh", "run", "download"}, c)
 }
 
 // movesTree are commands of git by which the folder holds what a branch does.
