@@ -207,6 +207,12 @@ func (f *floor) command(i int) string {
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
 		return cmp.Or(f.cleans(args, p), f.aliases(args))
+	case "env":
+		for _, a := range args {
+			if variable, value, sets := strings.Cut(a, "="); sets && variableName().MatchString(variable) {
+				f.values[variable] = value
+			}
+		}
 	case "exec":
 		if len(args) == 0 {
 			f.files[descriptors] = streamed(f.commands[c.input.from:c.input.to])
@@ -746,7 +752,7 @@ func (f *floor) texts(words []Word) (out []string) {
 var (
 	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
 		`\$([A-Za-z_]\w*|[0-9@*])`)
-	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|dirname|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
 	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
@@ -755,8 +761,11 @@ var (
 // printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
 func printedBy(text string) string {
 	if m := printed().FindStringSubmatch(text); m != nil {
-		text, _ = ansi(strings.TrimSpace(m[1]))
-		return text
+		inner, _ := ansi(strings.TrimSpace(m[1]))
+		if strings.Contains(text, "dirname") {
+			return path.Dir(inner)
+		}
+		return inner
 	}
 	m := listing().FindStringSubmatch(text)
 	switch {
@@ -768,6 +777,9 @@ func printedBy(text string) string {
 	return strings.Join(found(strings.Fields(m[2])), " ")
 }
 
+// userName is in place of what prints it.
+var userName = strings.NewReplacer("$(whoami)", "$USER", "$(id -un)", "$USER", "$(logname)", "$USER")
+
 // text is the known text of a word: without quotes, and with the values of variables. A home folder is ~.
 func (f *floor) text(w Word) string {
 	switch {
@@ -776,7 +788,7 @@ func (f *floor) text(w Word) string {
 	case w.named && f.line != "":
 		return strings.ReplaceAll(w.Text, "*", f.line)
 	}
-	text := workFolder().ReplaceAllString(withoutQuotes.Replace(w.Text), ".")
+	text := workFolder().ReplaceAllString(userName.Replace(withoutQuotes.Replace(w.Text)), ".")
 	for range 4 {
 		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
 			m := variable().FindStringSubmatch(found)

@@ -244,10 +244,14 @@ func (w *walker) variablesIn(at int, words []Word) {
 
 // keepValue records a variable's value; the last one counts. That of an array is its elements.
 func (w *walker) keepValue(a *syntax.Assign) {
-	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append || a.Index != nil {
+	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append && a.Array != nil || a.Index != nil {
 		return
 	}
 	var text []string
+	if a.Append {
+		w.keepText(a.Name.Value, w.all.values[a.Name.Value]+readWord(a.Value, w.slice(a.Value), nil).Text)
+		return
+	}
 	if a.Value != nil {
 		text = append(text, readWord(a.Value, w.slice(a.Value), nil).Text)
 	} else {
