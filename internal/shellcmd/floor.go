@@ -726,10 +726,15 @@ func optionIn(args []string, options lazy.Words) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return optionOf(a, options) })
 }
 
+// emptyItem is in place of an empty item in braces, which rules do not read: /{,*}.
+const emptyItem = "=empty="
+
+var emptyItems = strings.NewReplacer("{,", "{"+emptyItem+",", ",}", ","+emptyItem+"}", ",,", ","+emptyItem+",")
+
 func (f *floor) texts(words []Word) (out []string) {
 	for _, w := range words {
 		text := f.text(w)
-		list, ok := braces(text)
+		list, ok := braces(emptyItems.Replace(text))
 		if f.extra.place != "" && strings.Contains(text, f.extra.place) {
 			text, w.Static = strings.ReplaceAll(text, f.extra.place, f.extra.word), false
 		}
@@ -737,7 +742,9 @@ func (f *floor) texts(words []Word) (out []string) {
 		case w.Static || strings.ContainsAny(text, "$`<"):
 			out = append(out, text)
 		case ok && len(list) > 1:
-			out = append(out, list...)
+			for _, item := range list {
+				out = append(out, strings.ReplaceAll(item, emptyItem, ""))
+			}
 		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@") || f.isList(w.Text): // it falls apart
 			out = append(out, strings.FieldsFunc(text, func(r rune) bool {
 				return r == ' ' || r == '\t' || r == '\n' || strings.ContainsRune(f.values["IFS"], r)

@@ -47,7 +47,7 @@ var catastrophes = []string{
 	"find / | awk '{print \"rm -f \" $0}' | sh", "ls / | sed 's|.*|rm -rf /|' | sh",
 	"echo 'sn -sg /' | tr 'sng' 'rmf' | sh", "echo '-rf /' | xargs rm",
 	"printf '/dev/%s' sda | xargs wipefs -a", "env X=/ sh -c 'rm -rf \"$X\"'", `rm -rf "$(dirname /x)"`, "rm -rf $(dirname /etc)",
-	"rm -rf /home/$(whoami)", `rm -rf "/home/$(id -un)/"`, "a=rm; a+=' -rf /'; $a", `x=/us; x+=r; rm -rf "$x"`, "d=SDA; cat /dev/zero > /dev/${d,,}", "awk 'BEGIN{print \"mkfs.ext4 /dev/sda\"}' | sh",
+	"rm -rf /{,*}", "rm -rf ~/{.,}*", "rm -rf {/,}", "rm -rf /home/$(whoami)", `rm -rf "/home/$(id -un)/"`, "a=rm; a+=' -rf /'; $a", `x=/us; x+=r; rm -rf "$x"`, "d=SDA; cat /dev/zero > /dev/${d,,}", "awk 'BEGIN{print \"mkfs.ext4 /dev/sda\"}' | sh",
 	"rsync -a --delete empty/ /", "rsync -a --delete empty/ ~/", "truncate -s 0 /dev/sda",
 	"> /etc/passwd", ": > /etc/shadow", "echo x > /etc/passwd", "echo c > /proc/sysrq-trigger",
 	"echo b >/proc/sysrq-trigger",
@@ -254,7 +254,7 @@ var harmless = []string{
 	"v=1.2.3; rm -rf \"app-${v%.*}\" \"/tmp/app-${v//./-}\"", "path=/usr/share/x; rm -f \"${path##*/}\"",
 	"awk '{print \"rm -rf /\" $1}' a > list.txt", "python3 -c 'print(\"rm -rf /\")'", "cp <(echo 'rm -rf /') x; cat x",
 	"ls | awk '{print \"mv \"$1\" \"$1\".bak\"}' | sh", "find . -name '*.o' | sed 's/^/rm /' | sh", "echo ls / | xargs env; rm -rf build",
-	"rm -rf /tmp/$(whoami)", "rm -rf \"$(dirname a/b)\"", "x=/usr; x+=/y; rm -rf $x", "env X=build sh -c 'rm -rf \"$X\"'",
+	"rm -rf build{,.old}", "rm -rf a/{,b}", "cp a{,.bak}; rm -rf a.bak", "rm -rf /tmp/$(whoami)", "rm -rf \"$(dirname a/b)\"", "x=/usr; x+=/y; rm -rf $x", "env X=build sh -c 'rm -rf \"$X\"'",
 	"exec > >(tee log.txt); rm -rf build; echo 'rm -rf /'", "echo 'ls /' | tee >(sh) > a; rm -rf build",
 	"git log --format=%h | sed 's/^/git show /' | sh; rm -rf build",
 }
