@@ -107,7 +107,7 @@ func TestPlaceholders(t *testing.T) {
 		"<rest of the code unchanged>", "(rest of the code)", "{# ... #}",
 		"\" ...", "' ...", "REM ...", "! ...", "// unchanged", "# same as before", "// rest of function remains the same",
 		"// ... 기존 코드 ...", "# 기존 코드 ...", "<%# ... %>", "// [...]", "--[[ ... ]]", "* ...",
-		"// ... lines 10 to 20 ...",
+		"// ... lines 10 to 20 ...", "... unchanged ...", "...omitted...",
 		"// existing code here", "// (same as above)", "// Keep the rest the same",
 		"// Rest of the component remains the same", "{/* rest of JSX */}", "# (rest of the function is unchanged)",
 		"// ---- unchanged ----",
@@ -322,6 +322,16 @@ func TestBlankLinesAtTheEndsOfNoisyStrings(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Lines that go with their indentation leave the comments beside them.
+func TestLinesGoBesideComments(t *testing.T) {
+	const data = "start()\n    // Keep this comment here.\n    one(a)\n    two(b)\n    // And keep this one.\nlast()\n"
+	for _, old := range []string{"one(a)\ntwo(b)\n", "\tone(a)\n\ttwo(b)\n", "one(a) \n    two(b)\n"} {
+		if _, got := planned(t, "a.go", data, Change{Old: old}); got != strings.Replace(data, "    one(a)\n    two(b)\n", "", 1) {
+			t.Errorf("%q: %q", old, got)
+		}
 	}
 }
 

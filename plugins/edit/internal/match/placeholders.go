@@ -106,7 +106,7 @@ func placeholderOf(line string) placeholder {
 		most = 5 // dots at one end only: a sentence may continue
 	}
 	switch {
-	case !isComment && !apart && (dots == 0 || words == 1): // one word behind dots is code: ...rest
+	case !isComment && !apart && (dots == 0 || words == 1 && dots == 1): // one word behind dots is code: ...rest
 		return noPlaceholder
 	case wordsAlone().MatchString(inner), dots > 0 && words <= most && wordsBesideDots().MatchString(inner),
 		apart && wordsSetApart().MatchString(inner):

@@ -176,7 +176,7 @@ func changedPart(text []byte, edits []Edit, part Range) []byte {
 		local[i].Start, local[i].End = local[i].Start-from, local[i].End-from
 	}
 	out := (&Plan{Edits: local}).Apply(text[from:to])
-	start := part.Start - from
+	start := min(part.Start-from, len(out)) // less is left where the place goes with what is before it
 	return out[start:max(start, len(out)-(to-part.End))]
 }
 
