@@ -309,6 +309,8 @@ func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, b
 			return "", false
 		}
 		s = breaks.decode(s)
+	} else if breaks.set != "" && endBreak().MatchString(s) {
+		return "", false // its line breaks are there, and escaped as well
 	}
 	for sign := range strings.SplitSeq(m.set, "") {
 		if m.bare(s, sign) {

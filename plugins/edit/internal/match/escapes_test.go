@@ -187,6 +187,8 @@ func TestEscapesInDoubt(t *testing.T) {
 			`\tx(\"a\")\n\tx(\"b\n\")\n\ty()\n`},
 		{"a break within a string, in a program whose strings may go over lines", "a.sh", "x \"a\"\n  y\n", `x \"a\"\n  y\n`,
 			`x \"a\"\nx \"b\n\"\n  y\n`},
+		{"some breaks that are there as well", "a.txt", "one a\n\ntwo b\nthree c\n", "one a\\n\n\ntwo b\\n\nthree c",
+			"one a\\n\n\ntwo d\\n\nthree c"},
 		{"a tab within a string", "a.go", "\tx(\"a\")\n\ty()\n", `\tx(\"a\")\n\ty()\n`,
 			`\tx(\"a\")\n\tx(\"b\tc\")\n\ty()\n`},
 		{"a tab before a line and one within a string", "a.go", "\tx(\"a\")\n", `x(\"a\")\n`,

@@ -186,6 +186,7 @@ func TestReadings(t *testing.T) {
 		{"colons, on old only", "2: \tprintln(\"a\")\n3: \tprintln(\"b\")", "\tprintln(\"a\")\n\tprintln(\"c\")"},
 		{"escaped quotes", "\tprintln(\\\"a\\\")\n\tprintln(\\\"b\\\")", "\tprintln(\\\"a\\\")\n\tprintln(\\\"c\\\")"},
 		{"escaped tabs", "\\tprintln(\"a\")\n\\tprintln(\"b\")", "\\tprintln(\"a\")\n\\tprintln(\"c\")"},
+		{"breaks that are escaped as well", "\tprintln(\"a\")\\n\n\tprintln(\"b\")\\n", "\tprintln(\"a\")\\n\n\tprintln(\"c\")\\n"},
 		{"all escaped", `\tprintln(\"a\")\n\tprintln(\"b\")`, `\tprintln(\"a\")\n\tprintln(\"c\")`},
 		{"the name of the file", "lib/a.go\n\tprintln(\"a\")\n\tprintln(\"b\")", "lib/a.go\n\tprintln(\"a\")\n\tprintln(\"c\")"},
 		{"old escaped, new not", `\tprintln(\"a\")\n\tprintln(\"b\")`, "\tprintln(\"a\")\n\tprintln(\"c\")"},

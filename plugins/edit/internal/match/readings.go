@@ -165,16 +165,22 @@ var (
 	searchBlock = lazy.Regexp(`(?s)^\s*<{5,9}(?: [^\n]*)?\n(.*?\n)={5,9}(?:\n(|.*\n)>{5,9}(?: [^\n]*)?)?\s*$`)
 	replaceHalf = lazy.Regexp(`(?s)^(?:={5,9}\n)?(|.*\n)>{5,9}(?: [^\n]*)?\s*$`)
 	colors      = lazy.Regexp(`\x1b\[[\d;]*[A-Za-z]`)
-	element     = lazy.Regexp(`(?s)^\s*<([\w-]+)>\n?(.*?\n?)</([\w-]+)>\s*$`)
+	// doubledBreak is a line break that is there and escaped as well, or the latter at the end of a text.
+	doubledBreak = lazy.Regexp(`(?:\\r)?\\n(\r?\n|\z)`)
+	element      = lazy.Regexp(`(?s)^\s*<([\w-]+)>\n?(.*?\n?)</([\w-]+)>\s*$`)
 )
 
-// plainControls is the change without the colors of a terminal, and with line breaks for returns that alone end lines,
-// where old_string has them and the file has none.
+// plainControls is the change without the colors of a terminal and escapes of line breaks before these, and with line
+// breaks for returns that alone end lines, where old_string has them and the file has none.
 func (t *Text) plainControls(c Change) Change {
 	each := func(plain func(string) string) { c.Old, c.New = plain(c.Old), plain(c.New) }
 	lone := func(s []byte) bool { return bytes.Count(s, []byte("\r")) > bytes.Count(s, []byte("\r\n")) }
 	if c.Strictness != Exact && strings.Contains(c.Old, "\x1b[") && !bytes.Contains(t.data, []byte("\x1b")) {
 		each(func(s string) string { return colors().ReplaceAllString(s, "") })
+	}
+	if n := strings.Count(strings.TrimRight(c.Old, "\n"), "\n"); c.Strictness != Exact && n > 0 &&
+		len(doubledBreak().FindAllString(c.Old, -1)) >= n && !doubledBreak().Match(t.data) {
+		each(func(s string) string { return doubledBreak().ReplaceAllString(s, "$1") })
 	}
 	if c.Strictness != Exact && lone([]byte(c.Old)) && !lone(t.data) && !strings.Contains(c.Old, "\r\\") && // of \r\n
 		!bytes.Contains(t.data, []byte(c.Old)) { // which ends within a line ending
