@@ -220,7 +220,7 @@ var commonWords = setOf(strings.Fields(`
 	the and for are was that this with from not but has have had its can may will all any one new old use used
 	uses when then than into out set get see also only must should does done been being per via each more some
 	such same other them they these those which what where who how why return returns returned value values
-	function file type types code line data todo fixme note`))
+	given whole next thus just always really proper function file type types code line data todo fixme note`))
 
 // commentsDisagree reports whether the comments of old_string speak against a place: there are more in other words
 // than the code can bear, one stands elsewhere in the file, or one differs in its numbers only.
@@ -242,8 +242,26 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 	return reworded > maxReworded*code || t.otherComments(r, a)
 }
 
-// otherComments reports whether a comment is that of the file but for its numbers, which distinguish a place from its
-// neighbors, or whether those between two lines of code, or behind one, are about something else.
+// swapsTopic reports whether two comments have the same words but for one in three, or the only one, that is quite
+// another, as in those of twins: one that is worded anew has other words around it as well.
+func swapsTopic(was, is string) bool {
+	a, b := topics(lookOf([]byte(was))), topics(lookOf([]byte(is)))
+	if len(a) != len(b) || len(a) < 2 {
+		return false
+	}
+	swapped := 0
+	for i := range a {
+		n := commonPrefix([]byte(a[i]), []byte(b[i]))
+		stem := n >= 4 && 2*n >= min(len(a[i]), len(b[i]))
+		if digits(a[i]) != digits(b[i]) || !stem && a[i] != b[i] && !(substitution{a[i], b[i]}).certain() {
+			swapped++
+		}
+	}
+	return swapped > 0 && swapped <= max(1, len(a)/3)
+}
+
+// otherComments reports whether a comment is that of the file but for its numbers or its topic, which distinguish a
+// place from its neighbors, or whether those between two lines of code, or behind one, are about something else.
 func (t *Text) otherComments(r *reading, a *alignment) bool {
 	var old, file []string
 	other := func() bool {
@@ -259,7 +277,7 @@ func (t *Text) otherComments(r *reading, a *alignment) bool {
 		}
 		if b.single() {
 			was, is := r.old.comment(b.o0), t.comment(b.f0)
-			if was != is && was != "" && withoutNumbers(was) == withoutNumbers(is) {
+			if was != is && was != "" && (withoutNumbers(was) == withoutNumbers(is) || swapsTopic(was, is)) {
 				return true
 			}
 			old, file = append(old, was), append(file, is)

@@ -76,6 +76,8 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 			"\tif b == 0 {\n\t\treturn 0, errDivisoin // see issue 12\n\t}\n\treturn a / b, nil\n",
 			"func Div(a, b int) (int, error) {\n\t// rounding is left to callers\n\tif b <= 0 {\n" +
 				"\t\treturn 0, errDivisoin // see issue 12\n\t}\n\treturn a / b, nil\n"},
+		{"inside, with another word of a twin", "func Div(a, b int) (int, error) {\n\t// division by zero is not supported\n" +
+			"\tif b == 0 {\n", "func Div(a, b int) (int, error) {\n\t// division by zero is not supported\n\tif b <= 0 {\n"},
 		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n",
 			"}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
 	} {

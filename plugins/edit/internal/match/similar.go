@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Pass 8 is for small files and small old_strings: it compares lines with lines.
@@ -98,6 +99,7 @@ func (t *Text) hasRival(r *reading, h hit) bool {
 type lineIndex struct {
 	keys    []string // of each line; "" for a blank one
 	comment []bool   // the line is a comment
+	source  *source
 	weight  []float64
 	at      map[string][]int // where a key is, of lines that are informative
 }
@@ -124,7 +126,8 @@ func (x *lineIndex) ends() (first, last int) {
 
 func newLineIndex(src *source, s *stream) *lineIndex {
 	n := len(src.lines)
-	x := &lineIndex{keys: make([]string, n), comment: make([]bool, n), weight: make([]float64, n), at: map[string][]int{}}
+	x := &lineIndex{source: src, keys: make([]string, n), comment: make([]bool, n), weight: make([]float64, n),
+		at: map[string][]int{}}
 	i, from := 0, 0
 	for k, c := range s.text {
 		if c == '\n' || k == len(s.text)-1 {
@@ -318,14 +321,19 @@ func (w *window) renames() bool {
 	return false
 }
 
-// contradicts reports that a line differs from the file in a number or in a name that the file has as well: another
-// line then, however similar it is.
+// contradicts reports that a line differs from the file in a number, in a name that the file has as well, or that it
+// says the opposite: another line then, however similar it is.
 func (t *Text) contradicts(r *reading, w *window) bool {
 	for i, k := range w.relations {
 		if k != altered || w.pairs[i] < 0 {
 			continue
 		}
-		words, _, _ := otherWords(r.index.keys[i], t.lineIndex().keys[w.pairs[i]])
+		old, file := r.index.keys[i], t.lineIndex().keys[w.pairs[i]]
+		was, sense := t.polarity(old)
+		if is, other := t.polarity(file); was == is && sense != other {
+			return true
+		}
+		words, _, _ := otherWords(old, file)
 		if len(words) <= 2 && slices.ContainsFunc(words, func(s substitution) bool {
 			return digits(s.old) != digits(s.file) || t.hasWord(s.old)
 		}) {
@@ -335,9 +343,26 @@ func (t *Text) contradicts(r *reading, w *window) bool {
 	return false
 }
 
+// polarity parts a line of a program into what it speaks of and the operators that can turn its sense.
+func (t *Text) polarity(line string) (rest, sense string) {
+	for _, word := range tokens().FindAllString(line, -1) {
+		switch {
+		case t.syntax != nil && turning[strings.ToLower(word)]:
+			sense += word
+		case strings.Trim(word, "=*/,;") != "":
+			rest += word + " "
+		}
+	}
+	return rest, sense
+}
+
+// turning are the words and signs without which a condition or a value is the opposite.
+var turning = setOf(strings.Fields("! < > & | + - not and or true false yes no on off"))
+
 // dominates reports that nothing speaks for the rival: no line of old_string is more similar to one of its lines than
 // to one of the winner's, and it lacks two lines that the winner has. One is enough where it is code that the winner
-// has to the letter, and all others are there but for typos. A typo counts for both when both have what it misspells.
+// has to the letter, and all others are there but for typos, with nothing between them and with the same comments. A
+// typo counts for both when both have what it misspells.
 func (x *lineIndex) dominates(w, rival *window) bool {
 	fewer, complete := 0, true
 	for i := range x.keys {
@@ -356,7 +381,7 @@ func (x *lineIndex) dominates(w, rival *window) bool {
 			complete = complete && has
 		}
 	}
-	return fewer >= 2 || fewer == 1 && complete
+	return fewer >= 2 || fewer == 1 && complete && !w.more
 }
 
 // alignWindow makes the alignment of a window.

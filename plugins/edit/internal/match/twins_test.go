@@ -126,3 +126,26 @@ func TestFirstLineWithoutIndentation(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Where the block that is meant has gone, another one is not taken for it: neither one whose sense is the opposite, nor
+// one of two that differ from it in something else each.
+func TestBlocksThatOnlyResemble(t *testing.T) {
+	block := strings.Join(twinLines, "\n") + "\n"
+	with := func(old, fresh string) string { return strings.Replace(block, old, fresh, 1) }
+	guarded := with("  journal", "  if (remaining > account.limit) return;\n  journal")
+	altered := with("notifyListeners(account, remaining)", "ledger.publish(balance.entries)")
+	for _, c := range []struct{ name, data, old string }{
+		{"not", strings.Replace(guarded, "(remaining >", "(!remaining >", 1), guarded},
+		{"another comparison", strings.Replace(guarded, "remaining >", "remaining <", 1), guarded},
+		{"another value", with(");\n  journal", ", true);\n  journal"), with(");\n  journal", ", false);\n  journal")},
+		{"a line more, another line", with("  journal", "  lock();\n  journal") + "between();\n" + altered, block},
+		{"another comment behind a line, another line",
+			with("remaining);\n  notify", "remaining); // of the closed period\n  notify") + "between();\n" + altered,
+			with("remaining);\n  notify", "remaining); // before the period is closed\n  notify")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			refused(t, "a.js", "head();\n"+c.data+"tail();\n", Change{Old: c.old,
+				New: strings.Replace(c.old, "  return remaining", "  audit(account);\n  return remaining", 1)})
+		})
+	}
+}

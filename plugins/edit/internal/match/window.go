@@ -9,6 +9,7 @@ type window struct {
 	typos       []substitution
 	score       float64 // 1 when all lines are equal
 	first, last int     // lines of the file; first is -1 when no line is paired
+	more        bool    // it has code between the lines of old_string, or another comment behind one
 }
 
 func (w *window) overlaps(v *window) bool { return w.first <= v.last && v.first <= w.last }
@@ -147,12 +148,20 @@ func (a *lineLayout) trace(n int) *window {
 		out.pairs[i] = -1
 		total += float64(a.skipOld(i))
 	}
+	used := -1
 	for i, c := 0, 0; i < n && c < m; {
 		v := a.cost[i*w+c]
 		if b := c - i; b >= 0 && b < band && v == a.cost[(i+1)*w+c+1]+a.pair[i*band+b] {
 			j := a.lo + c
 			if out.pairs[i], out.last = j, j; out.first < 0 {
 				out.first = j
+			}
+			for k := used + 1; used >= 0 && k < j; k++ {
+				out.more = out.more || a.file.isCode(k)
+			}
+			if used = j; !out.more && a.old.keys[i] == a.file.keys[j] && !a.old.comment[i] {
+				was := a.old.source.comment(i)
+				out.more = was != "" && was != a.file.source.comment(j)
 			}
 			switch {
 			case a.old.keys[i] == a.file.keys[j]:
