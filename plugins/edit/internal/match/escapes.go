@@ -226,11 +226,26 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	if old == c.Old {
 		return "", "", false
 	}
+	if head, tail, ok := aroundChange(c, `\&`); ok {
+		all := func(s string) string { return m.decode(breaks.decode(s)) }
+		was := c.Old[len(head) : len(c.Old)-len(tail)]
+		if all(head)+all(was)+all(tail) == old {
+			return old, all(head) + c.New[len(head):len(c.New)-len(tail)] + all(tail), true
+		}
+	}
 	fresh, ok = m.decodeNew(c.New, breaks, used)
 	if e.entities && !entity().MatchString(old) && entity().MatchString(fresh) {
 		return old, fresh, false // it may mean either
 	}
 	return old, fresh, ok && !t.garbled(fresh, c.New, m.plain) && t.suspicious(fresh, m.plain) == nil
+}
+
+// aroundChange is what both strings start and end with, if nothing that new_string has between has one of some signs.
+func aroundChange(c Change, some string) (head, tail string, ok bool) {
+	n := commonPrefix([]byte(c.Old), []byte(c.New))
+	head = c.Old[:n]
+	tail = c.Old[len(c.Old)-commonSuffix([]byte(c.Old[n:]), []byte(c.New[n:])):]
+	return head, tail, !strings.ContainsAny(c.New[n:len(c.New)-len(tail)], some)
 }
 
 // garbled reports whether a line that comes is one that escapes were taken from and that no program has: it starts

@@ -188,7 +188,7 @@ func TestEscapesInDoubt(t *testing.T) {
 		{"a break within a string, in a program whose strings may go over lines", "a.sh", "x \"a\"\n  y\n", `x \"a\"\n  y\n`,
 			`x \"a\"\nx \"b\n\"\n  y\n`},
 		{"some breaks that are there as well", "a.txt", "one a\n\ntwo b\nthree c\n", "one a\\n\n\ntwo b\\n\nthree c",
-			"one a\\n\n\ntwo d\\n\nthree c"},
+			"one a\\n\n\ntwo d\\n\nfour e\\n\nthree c"},
 		{"a tab within a string", "a.go", "\tx(\"a\")\n\ty()\n", `\tx(\"a\")\n\ty()\n`,
 			`\tx(\"a\")\n\tx(\"b\tc\")\n\ty()\n`},
 		{"a tab before a line and one within a string", "a.go", "\tx(\"a\")\n", `x(\"a\")\n`,
@@ -335,7 +335,9 @@ func TestEscapedSigns(t *testing.T) {
 		{"a comment", " * Runs it.\n * Twice.\n", " \\* Runs it.\n \\* Twice.", " \\* Runs it.\n \\* By my\\_x.",
 			" * Runs it.\n * By my_x.\n"},
 		{"a sign that old_string has bare", "x = a_b $1\n", "x = a\\_b $1", "x = a\\_c \"\\$1\"\n", ""},
-		{"a line that both have bare", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()", ""},
+		{"a line that both have bare", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()\nf\\_g()", ""},
+		{"only beside what changes", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()", "a_b()\nc_e()\n"},
+		{"half of a string", "print(\"tank is empty, now\")\n", "print(\\\"tank is", "log(\\\"tank is", "log(\"tank is empty, now\")\n"},
 	} {
 		p, err := NewText("a.pl", []byte(c.data)).Plan(Change{Old: c.old, New: c.fresh})
 		switch {

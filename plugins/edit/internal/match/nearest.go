@@ -520,6 +520,12 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	if r.Exact = ""; bytes.Count(t.data, part) == 1 {
 		r.Exact = string(part)
 	}
+	if bytes.Equal(part, text) {
+		r.Message = fmt.Sprintf("old_string is in line %d, but with other text where old_string has white space at its "+
+			"start or its end.", i+1)
+		r.Hint = "Leave that white space out of both strings, or copy the whole line."
+		return true
+	}
 	r.Diff = "-" + cutAround(text, part) + "\n+" + cutAround(part, text) + "\n"
 	return true
 }

@@ -152,6 +152,16 @@ func TestNotFoundShowsTheClosest(t *testing.T) {
 		t.Errorf("candidates: %+v", r.Candidates)
 	}
 	planned(t, "a.go", goFile, Change{Old: r.Exact, New: "x"})
+	r = refused(t, "a.go", goFile, Change{Old: "total(items) / Price\n", New: "sum(items) / Price\n"})
+	if !strings.Contains(r.Message, "in line 21, but with other text where") || r.Diff != "" {
+		t.Errorf("%v\n%s", r, r.Diff)
+	}
+	const text = "run 'awk\n  one(alpha) # first thing of it\n  two(beta) # second thing of it\n  three(gamma)\n'\nlast\n"
+	old := strings.Replace(text[9:], "second thing of", "second things in", 1)
+	r = refused(t, "a.sh", text, Change{Old: old, New: strings.Replace(old, "three", "four", 1)})
+	if strings.Contains(r.Message, "one(alpha)") { // which is the same
+		t.Error(r)
+	}
 }
 
 // The texts are for a model's context: however large the file is, they stay small.
@@ -175,6 +185,10 @@ func TestAmbiguousLinesAreNamedOnce(t *testing.T) {
 	r := refused(t, "a.go", "x := a + a\nreturn f(a)\ndone()\n", Change{Old: "a", New: "b"})
 	if want := "fits 3 places, at lines 1 (2 times), 2."; r.Count != 3 || !strings.Contains(r.Message, want) {
 		t.Errorf("%d places: %s", r.Count, r.Message)
+	}
+	many := refused(t, "a.go", strings.Repeat("one()\n", 11), Change{Old: "one()\n", New: "b\n"})
+	if want := "fits 11 places, at lines 1, 2, 3, 4, 5, 6, 7, 8 and 3 more places."; !strings.Contains(many.Message, want) {
+		t.Error(many.Message)
 	}
 	blocks := strings.Split(r.Excerpt, "\n\n")
 	if len(blocks) != len(slices.Compact(slices.Sorted(slices.Values(blocks)))) {

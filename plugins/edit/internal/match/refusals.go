@@ -247,17 +247,17 @@ func (t *Text) distinctAbove(hits []hit, which int) int {
 func (t *Text) lineList(hits []hit) string {
 	var out []string
 	for i := 0; i < len(hits); {
+		if len(out) == maxPlaces {
+			return fmt.Sprintf("%s and %d more places", strings.Join(out, ", "), len(hits)-i)
+		}
 		line, n := t.lineAt(hits[i].Start), 0
 		for ; i < len(hits) && t.lineAt(hits[i].Start) == line; i++ {
 			n++
 		}
-		switch {
-		case len(out) == maxPlaces:
-			return strings.Join(append(out, "..."), ", ")
-		case n > 1:
-			out = append(out, fmt.Sprintf("%d (%d times)", line+1, n))
-		default:
-			out = append(out, strconv.Itoa(line+1))
+		if at := strconv.Itoa(line + 1); n > 1 {
+			out = append(out, fmt.Sprintf("%s (%d times)", at, n))
+		} else {
+			out = append(out, at)
 		}
 	}
 	return strings.Join(out, ", ")

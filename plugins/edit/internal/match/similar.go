@@ -343,11 +343,11 @@ func (t *Text) contradicts(r *reading, w *window) bool {
 	return false
 }
 
-// polarity parts a line of a program into what it speaks of and the operators that can turn its sense.
+// polarity parts a line into what it speaks of and the words, in a program also signs, that can turn its sense.
 func (t *Text) polarity(line string) (rest, sense string) {
 	for _, word := range tokens().FindAllString(line, -1) {
 		switch {
-		case t.syntax != nil && turning[strings.ToLower(word)]:
+		case turning[strings.ToLower(word)] && (!t.prose() || wordRune(firstRune([]byte(word)))):
 			sense += word
 		case strings.Trim(word, "=*/,;") != "":
 			rest += word + " "

@@ -144,8 +144,10 @@ func TestBlocksThatOnlyResemble(t *testing.T) {
 			with("remaining);\n  notify", "remaining); // before the period is closed\n  notify")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			refused(t, "a.js", "head();\n"+c.data+"tail();\n", Change{Old: c.old,
-				New: strings.Replace(c.old, "  return remaining", "  audit(account);\n  return remaining", 1)})
+			for _, name := range []string{"a.js", "a.unknown"} {
+				refused(t, name, "head();\n"+c.data+"tail();\n", Change{Old: c.old,
+					New: strings.Replace(c.old, "  return remaining", "  audit(account);\n  return remaining", 1)})
+			}
 		})
 	}
 }

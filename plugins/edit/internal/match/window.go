@@ -1,6 +1,9 @@
 package match
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // A window is a part of the file with old_string laid out on it, line by line.
 type window struct {
@@ -56,6 +59,13 @@ func (t *Text) layOut(old *lineIndex, at int, taken Range) *window {
 	return a.trace(n)
 }
 
+// equal reports whether two lines are equal, also where one has a comment and that is a part of a string in the other.
+func (a *lineLayout) equal(i, j int) bool {
+	x, y := a.old.keys[i], a.file.keys[j]
+	return x == y || x != "" && y != "" && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) &&
+		a.old.source.key(i) == a.file.source.key(j)
+}
+
 // price is the cost of taking line i of old_string for line j of the file, and whether they differ in typos only.
 func (a *lineLayout) price(i, j int) (cost float64, typos bool) {
 	never := math.Inf(1)
@@ -66,7 +76,7 @@ func (a *lineLayout) price(i, j int) (cost float64, typos bool) {
 	comment, code := a.old.comment[i], a.old.isCode(i) == a.file.isCode(j)
 	kind := comment == a.file.comment[j]
 	switch {
-	case x == y:
+	case a.equal(i, j):
 		return 0, false
 	case x == "", y == "", kind && !code:
 		return never, false
@@ -164,7 +174,7 @@ func (a *lineLayout) trace(n int) *window {
 				out.more = was != "" && was != a.file.source.comment(j)
 			}
 			switch {
-			case a.old.keys[i] == a.file.keys[j]:
+			case a.equal(i, j):
 				out.relations[i] = same
 			case a.typos[i*band+b]:
 				out.relations[i] = typo
