@@ -251,13 +251,27 @@ func swapsTopic(was, is string) bool {
 	}
 	swapped := 0
 	for i := range a {
-		n := commonPrefix([]byte(a[i]), []byte(b[i]))
-		stem := n >= 4 && 2*n >= min(len(a[i]), len(b[i]))
-		if digits(a[i]) != digits(b[i]) || !stem && a[i] != b[i] && !(substitution{a[i], b[i]}).certain() {
+		if !sameTopic(a[i], b[i]) {
 			swapped++
 		}
 	}
 	return swapped > 0 && swapped <= max(1, len(a)/3)
+}
+
+// sameTopic reports whether two words are the same but for how they end, or one is the other one misspelt.
+func sameTopic(a, b string) bool {
+	n := commonPrefix([]byte(a), []byte(b))
+	stem := n == min(len(a), len(b)) || n >= 4 && 2*n >= min(len(a), len(b))
+	return digits(a) == digits(b) && (stem || (substitution{a, b}).certain())
+}
+
+// sameSubject reports whether a comment has half of the topics of another one, or is much like it.
+func sameSubject(was, is string) bool {
+	a, b := topics(was), topics(is)
+	n := len(slices.DeleteFunc(slices.Clone(a), func(w string) bool {
+		return !slices.ContainsFunc(b, func(v string) bool { return sameTopic(w, v) })
+	}))
+	return 2*n >= len(a) || similarity(squeeze([]byte(was)), squeeze([]byte(is))) >= minEdgeAlike
 }
 
 // otherComments reports whether a comment is that of the file but for its numbers or its topic, which distinguish a
@@ -266,7 +280,7 @@ func (t *Text) otherComments(r *reading, a *alignment) bool {
 	var old, file []string
 	other := func() bool {
 		was, is := strings.Join(old, " "), strings.Join(file, " ")
-		differ := len(topics(was)) > 1 && len(topics(is)) > 0 && !commentsFit(old, file) &&
+		differ := len(topics(was)) > 1 && len(topics(is)) > 0 && !sameSubject(was, is) &&
 			isASCII([]byte(was)) == isASCII([]byte(is)) // else one may translate the other
 		old, file = nil, nil
 		return differ

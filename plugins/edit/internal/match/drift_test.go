@@ -78,6 +78,8 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 				"\t\treturn 0, errDivisoin // see issue 12\n\t}\n\treturn a / b, nil\n"},
 		{"inside, with another word of a twin", "func Div(a, b int) (int, error) {\n\t// division by zero is not supported\n" +
 			"\tif b == 0 {\n", "func Div(a, b int) (int, error) {\n\t// division by zero is not supported\n\tif b <= 0 {\n"},
+		{"inside, about something else with a word of it", "func Div(a, b int) (int, error) {\n\t// callers count each division\n" +
+			"\tif b == 0 {\n", "func Div(a, b int) (int, error) {\n\t// callers count each division\n\tif b <= 0 {\n"},
 		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n",
 			"}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
 	} {

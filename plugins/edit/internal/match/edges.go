@@ -48,10 +48,10 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
 		return r, nil
 	}
-	if slices.Contains(r.old.rightTrimmed()[1:], strings.TrimRight(is, blanks)) { // it moves
+	fresh, bare := newSource(toLF([]byte(r.new)), nil), strings.TrimRight(is, blanks)
+	if slices.Contains(r.old.rightTrimmed()[1:], bare) && !slices.Contains(fresh.rightTrimmed()[1:], bare) { // it moves
 		return r, nil
 	}
-	fresh := newSource(toLF([]byte(r.new)), nil)
 	pairs := counterparts(r.old, fresh)
 	lost := leading(r.old.text(max(0, pairs[0])))
 	if lost == "" { // another line comes first now

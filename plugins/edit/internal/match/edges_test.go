@@ -21,6 +21,8 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		{"of new_string, found by a later pass", "a.py", py, "    x  = 1\n    if x:", "x = 5\n    if x:",
 			"    x = 5\n    if x:"},
 		{"YAML", "a.yaml", "a:\n  b: 1\n  c: 2\n", "  b: 1\n", "b: 3\n", "  b: 3\n"},
+		{"of new_string, a line as another one", "a.lua", "if a then\n    if b then\n        c()\n    end\n    d()\nend\ne()\n",
+			"    end\n    d()\nend\n", "end\n    f()\nend\n", "    end\n    f()\nend\n"},
 		{"of all lines", "a.go", "func f() {\n\tx := 1\n\tif x {\n\t\ty()\n\t}\n}\n", "\tx := 1\n\tif x {\n\t\ty()\n",
 			"x := 1\nif x {\n\tz()\n\ty()\n", "\tx := 1\n\tif x {\n\t\tz()\n\t\ty()\n"},
 		{"of all lines, within a block", "a.py", py, "    if x:\n        y = 2\n", "if x:\n    y = 2\n    z = 3\n",

@@ -572,7 +572,8 @@ func (t *Text) straysBreak(r *reading, place Range) bool {
 		strings.HasPrefix(r.new, `\n`) && strings.HasPrefix(old, "\n") {
 		return true
 	}
-	if !slices.Contains(unescapedOutside, t.syntax) || slices.Contains(bareText, t.syntax) ||
+	if strings.Contains(old, `\n`) || // which the file has
+		!slices.Contains(unescapedOutside, t.syntax) || slices.Contains(bareText, t.syntax) ||
 		t.syntax.within(t.data, t.lines[t.lineAt(place.Start)].start) {
 		return false
 	}

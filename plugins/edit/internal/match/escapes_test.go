@@ -166,6 +166,7 @@ func TestEscapesThatAreMeant(t *testing.T) {
 			"&lt;p id=\"b\"&gt;", "<pre>\n&lt;p id=\"b\"&gt;\n&lt;br&gt;</pre>\n"},
 		{"words in angle brackets", "a.md", "Run it with <name> here.\n", "Run it with <name> here.",
 			"Run it with &lt;name&gt; there.", "Run it with &lt;name&gt; there.\n"},
+		{"within curly quotes", "a.c", "print(\"\\n\\t\");\n", "print(“\\n\\t”);", "log(“\\n\\t”);", "log(\"\\n\\t\");\n"},
 		{"commands of TeX", "a.tex", "\\textbf{one}\n\\newline\n", "\\textbf{one} \n\\newline", "\\textbf{two} \n\\newline",
 			"\\textbf{two}\n\\newline\n"},
 	} {
@@ -337,7 +338,8 @@ func TestEscapedSigns(t *testing.T) {
 		{"a sign that old_string has bare", "x = a_b $1\n", "x = a\\_b $1", "x = a\\_c \"\\$1\"\n", ""},
 		{"a line that both have bare", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()\nf\\_g()", ""},
 		{"only beside what changes", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()", "a_b()\nc_e()\n"},
-		{"half of a string", "print(\"tank is empty, now\")\n", "print(\\\"tank is", "log(\\\"tank is", "log(\"tank is empty, now\")\n"},
+		{"half of a string", "print(\"tank is empty, now\")\n", "print(\\\"tank is", "log(\\\"tank is",
+			"log(\"tank is empty, now\")\n"},
 	} {
 		p, err := NewText("a.pl", []byte(c.data)).Plan(Change{Old: c.old, New: c.fresh})
 		switch {
