@@ -182,6 +182,7 @@ func unpaired(o0, o1, f0, f1 int) (out []block) {
 const (
 	minEdgeAlike = 0.5 // similarity of comments at the edges that have no informative word in common
 	ownComment   = 20  // letters and digits of a comment that is at one place only
+	muchCode     = 8   // lines of code that hardly another place has as well
 	maxReworded  = 2   // comments in other words for each line of code
 )
 
@@ -242,8 +243,8 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 	return reworded > maxReworded*code || t.otherComments(r, a)
 }
 
-// swapsTopic reports whether two comments have the same words but for one in three, or the only one, that is quite
-// another, as in those of twins: one that is worded anew has other words around it as well.
+// swapsTopic reports whether two comments have the same words but for one of three or four, which is quite another, as
+// in those of twins: one that is worded anew has other words around it as well.
 func swapsTopic(was, is string) bool {
 	a, b := topics(lookOf([]byte(was))), topics(lookOf([]byte(is)))
 	if len(a) != len(b) || len(a) < 2 {
@@ -255,13 +256,15 @@ func swapsTopic(was, is string) bool {
 			swapped++
 		}
 	}
-	return swapped > 0 && swapped <= max(1, len(a)/3)
+	return 4*swapped >= len(a) && swapped <= max(1, len(a)/3)
 }
 
-// sameTopic reports whether two words are the same but for how they end, or one is the other one misspelt.
+// sameTopic reports whether two words are the same but for how they end or what qualifies them, or one is the other one
+// misspelt.
 func sameTopic(a, b string) bool {
 	n := commonPrefix([]byte(a), []byte(b))
-	stem := n == min(len(a), len(b)) || n >= 4 && 2*n >= min(len(a), len(b))
+	stem := n == min(len(a), len(b)) || n >= 4 && 2*n >= min(len(a), len(b)) ||
+		strings.HasSuffix(a, "_"+b) || strings.HasSuffix(b, "_"+a)
 	return digits(a) == digits(b) && (stem || (substitution{a, b}).certain())
 }
 
@@ -275,12 +278,20 @@ func sameSubject(was, is string) bool {
 }
 
 // otherComments reports whether a comment is that of the file but for its numbers or its topic, which distinguish a
-// place from its neighbors, or whether those between two lines of code, or behind one, are about something else.
+// place from its neighbors, or whether those between two lines of code, or behind one, are about something else. With
+// much code that is equal they must have nothing in common for that.
 func (t *Text) otherComments(r *reading, a *alignment) bool {
 	var old, file []string
+	code := 0
+	for _, b := range a.blocks {
+		if b.single() && b.relation == same && !r.old.blankOrComment(b.o0) && alnums(r.old.text(b.o0)) >= 3 {
+			code++
+		}
+	}
 	other := func() bool {
 		was, is := strings.Join(old, " "), strings.Join(file, " ")
-		differ := len(topics(was)) > 1 && len(topics(is)) > 0 && !sameSubject(was, is) &&
+		differ := len(topics(was)) > 1 && len(topics(is)) > 0 &&
+			(code < muchCode && !sameSubject(was, is) || !commentsFit(old, file)) &&
 			isASCII([]byte(was)) == isASCII([]byte(is)) // else one may translate the other
 		old, file = nil, nil
 		return differ
@@ -291,7 +302,8 @@ func (t *Text) otherComments(r *reading, a *alignment) bool {
 		}
 		if b.single() {
 			was, is := r.old.comment(b.o0), t.comment(b.f0)
-			if was != is && was != "" && (withoutNumbers(was) == withoutNumbers(is) || swapsTopic(was, is)) {
+			if was != is && was != "" && (withoutNumbers(was) == withoutNumbers(is) ||
+				code < muchCode && swapsTopic(was, is)) {
 				return true
 			}
 			old, file = append(old, was), append(file, is)

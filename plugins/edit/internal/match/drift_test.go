@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,6 +89,23 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 				t.Errorf("no hint: %+v", r)
 			}
 		})
+	}
+}
+
+// A short comment with another word may be that of a twin, unless it stands in much code that is the same.
+func TestCommentWithAnotherWord(t *testing.T) {
+	for lines, accepted := range map[int]bool{muchCode - 2: false, muchCode: true} {
+		data := "begin(x)\n// Close the reader first.\n"
+		for i := range lines {
+			data += fmt.Sprintf("step%d(x)\n", i)
+		}
+		old := strings.Replace(data, "reader", "writer", 1)
+		c := Change{Old: old, New: strings.Replace(old, "step3(x)", "step3(y)", 1)}
+		if !accepted {
+			refused(t, "a.go", data, c)
+		} else if _, got := planned(t, "a.go", data, c); got != strings.Replace(data, "step3(x)", "step3(y)", 1) {
+			t.Error(got)
+		}
 	}
 }
 
