@@ -117,3 +117,14 @@ func TestFinalLineBreak(t *testing.T) {
 		}
 	}
 }
+
+// Lines that old_string joins and new_string does not have the endings of the file.
+func TestJoinedLinesHaveTheEndingsOfTheFile(t *testing.T) {
+	const data = "a(1)\r\n\tname(x, 100)\r\n\tother(y)\r\nb(2)\r\n"
+	for _, end := range []string{"\n", "\r\n"} {
+		c := Change{Old: "\tname(x, 100) other(y)" + end + "b(2)", New: "\tname(x, 200)" + end + "\tother(y)" + end + "b(2)"}
+		if _, got := planned(t, "a.go", data, c); got != strings.Replace(data, "100", "200", 1) {
+			t.Errorf("%q", got)
+		}
+	}
+}

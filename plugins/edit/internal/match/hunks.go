@@ -390,7 +390,9 @@ func sameShape(a, b string) bool {
 
 // changeRewrapped changes lines that the file breaks in other places: only the changed part, which must be on one line.
 func (p *projection) changeRewrapped(u block, h hunk) *Refusal {
-	joined := func(s *source, from, to int) []byte { return s.data[s.lines[from].start:s.lines[to-1].end] }
+	joined := func(s *source, from, to int) []byte {
+		return bytes.ReplaceAll(toLF(s.data[s.lines[from].start:s.lines[to-1].end]), newline, p.t.eol(u.f0))
+	}
 	old, fresh := joined(p.old, u.o0, u.o1), joined(p.new, h.na, h.nb)
 	first, last := p.body(u.f0), p.body(u.f1-1)
 	file := p.t.data[first.Start:last.End]
