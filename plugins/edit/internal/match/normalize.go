@@ -156,9 +156,9 @@ func (s *stream) fold(seg []byte, from, to int) {
 		r, n := utf8.DecodeRune(seg)
 		if r == utf8.RuneError && n == 1 {
 			s.add(seg[0], from, to)
-		} else if r == ellipsis {
-			for range 3 {
-				s.add('.', from, to)
+		} else if signs := spelledOut[r]; signs != "" {
+			for _, c := range []byte(signs) {
+				s.add(c, from, to)
 			}
 		} else if r = foldRune(r); r >= 0 {
 			var buf [utf8.UTFMax]byte
@@ -187,7 +187,8 @@ func foldRune(r rune) rune {
 	return r
 }
 
-const ellipsis = '\u2026'
+// spelledOut are signs for which a program has several.
+var spelledOut = map[rune]string{'…': "...", '→': "->", '←': "<-", '⇒': "=>", '≠': "!=", '≤': "<=", '≥': ">="}
 
 var folded = map[rune]rune{
 	'\u2018': '\'', '\u2019': '\'', '\u201a': '\'', '\u201b': '\'', '\u2032': '\'',

@@ -344,7 +344,7 @@ func endsBlank(b []byte) bool { return len(b) > 0 && blankByte(b[len(b)-1]) }
 // file has nowhere. Full-width signs may belong to a text in ideographs.
 func (t *Text) plainForms(old, fresh, file []byte) *strings.Replacer {
 	var swap []string
-	seen, families := map[rune]bool{}, map[rune]bool{}
+	seen, families, spelled := map[rune]bool{}, map[rune]bool{}, false
 	add := func(r, to rune) {
 		families[formFamily(r)] = true
 		if swap = append(swap, string(r), ""); to >= 0 {
@@ -357,14 +357,17 @@ func (t *Text) plainForms(old, fresh, file []byte) *strings.Replacer {
 		}
 		seen[r] = true
 		switch to := foldRune(r); {
-		case r == ellipsis && bytes.Contains(file, []byte("...")):
-			swap = append(swap, string(r), "...")
+		case spelledOut[r] != "" && bytes.Contains(file, []byte(spelledOut[r])):
+			swap, spelled = append(swap, string(r), spelledOut[r]), spelled || r != '…'
 		case to == r:
 		case to < 0, bytes.ContainsRune(file, to):
 			add(r, to)
 		}
 	}
 	for _, r := range string(fresh) {
+		if to := spelledOut[r]; to != "" && spelled && r != '…' && !seen[r] && !bytes.ContainsRune(t.data, r) {
+			swap, seen[r] = append(swap, string(r), to), true
+		}
 		if r < utf8.RuneSelf || seen[r] || !families[formFamily(r)] || bytes.ContainsRune(t.data, r) ||
 			formFamily(r) == firstWide && bytes.ContainsFunc(fresh, ideograph) {
 			continue

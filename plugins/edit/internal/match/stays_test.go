@@ -183,7 +183,7 @@ func TestShortLines(t *testing.T) {
 	}
 }
 
-// An ellipsis is three dots.
+// An ellipsis is three dots, an arrow a minus and a greater-than.
 func TestEllipsis(t *testing.T) {
 	for _, c := range []struct{ data, old, fresh, want string }{
 		{"print(\"wait...\")\nrun()\n", "print(\"wait…\")", "print(\"wait longer…\")",
@@ -192,6 +192,9 @@ func TestEllipsis(t *testing.T) {
 		{"func f(args ...any) {\n\trun(args...)\n}\n", "func f(args …any) {\n\trun(args…)\n",
 			"func f(args …any) {\n\tlog(args…)\n\trun(args…)\n",
 			"func f(args ...any) {\n\tlog(args...)\n\trun(args...)\n}\n"},
+		{"if (p->a != 1 && p->b >= 2) {\n\tgo(p);\n}\n", "if (p→a ≠ 1 && p→b ≥ 2) {\n\tgo(p);",
+			"if (p→a ≠ 1 && p→b ≥ 3) {\n\tgo(p→c ≤ 4);", "if (p->a != 1 && p->b >= 3) {\n\tgo(p->c <= 4);\n}\n"},
+		{"// a → b\ngo(a, b)\n", "// a -> b\ngo(a, b)", "// a -> b\ngo(b, a)", "// a → b\ngo(b, a)\n"},
 	} {
 		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
 			t.Errorf("pass %d: %q, want %q", p.Pass, got, c.want)
