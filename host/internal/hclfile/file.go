@@ -88,7 +88,7 @@ func ReadStart(path string, limit int64, check func(open fs.FileInfo) error) ([]
 }
 
 // Parse returns the content of the file, or nil when it must not be parsed or has syntax errors; only those are
-// reported then, since an incomplete tree would lead to wrong reports. One is complete though an attribute is set twice.
+// reported then, since an incomplete tree would lead to wrong reports. One with an attribute set twice is complete.
 func (f *File) Parse() *Body {
 	f.src = bytes.TrimPrefix(f.src, []byte("\ufeff"))
 	if !f.plain() || !f.shallow() {
