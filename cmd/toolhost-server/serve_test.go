@@ -178,7 +178,7 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	expect(t, h.run(t, "status"), "readfile  not started  -    0 ")
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
 	expect(t, h.run(t, "call", "--verbose", "--standalone", "readfile__read", "path=note.txt"), "a note", "--standalone asks")
-	expect(t, h.run(t, "call", "--timeout", "2h", "readfile__read", "path=note.txt"), "a note", "\n0")
+	expect(t, h.run(t, "call", "--timeout", "1h", "readfile__read", "path=note.txt"), "a note", "\n0")
 	expect(t, h.run(t, "call", "look", "path=note.txt"), "a note", "\n0")
 	expect(t, h.run(t, "call", "look", "--help"), "toolhost call readfile__read path=", "\n0")
 	expect(t, h.run(t, "call", "readfile__raed", "path=note.txt"), "Did you mean readfile__read", "\n2")
