@@ -62,21 +62,42 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			}
 		}
 	}
+	var outside map[string]string // the values when env has others for what it runs, and where it was found
+	var depth int
 	for i := range s.Commands {
+		c := &s.Commands[i]
+		if outside != nil && len(c.Via) <= depth {
+			f.values, outside = outside, nil
+		}
 		values := f.values
 		if inBody[i] { // its arguments are those of a call
 			f.values = maps.Clone(f.values)
 			f.positional(nil)
 		}
 		if why := f.command(i); why != "" {
-			return shorten(s.Commands[i].Text) + ": " + why + f.hint
+			return shorten(c.Text) + ": " + why + f.hint
 		}
 		f.values = values
+		if c.Name == "env" && !c.otherDirectory() {
+			if outside == nil {
+				outside, depth, f.values = f.values, len(c.Via), maps.Clone(f.values)
+			}
+			f.environment(c)
+		}
 		if why := f.written(i); why != "" {
-			return shorten(s.Commands[i].Text) + ": " + why
+			return shorten(c.Text) + ": " + why
 		}
 	}
 	return ""
+}
+
+// environment keeps the values that env has for the command that it runs.
+func (f *floor) environment(c *Command) {
+	for _, a := range f.texts(c.Args) {
+		if name, value, sets := strings.Cut(a, "="); sets && variableName().MatchString(name) {
+			f.values[name] = value
+		}
+	}
 }
 
 // written examines a command that runs what the text has written to a file, and keeps what one writes.
@@ -100,8 +121,8 @@ func (f *floor) written(i int) string {
 	}
 	if text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n")); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {
-			if x.Static {
-				f.files[c.found(x.Text)] = text
+			if name := c.found(x.Text); x.Static {
+				f.files[name] = c.after(f.files[name], text)
 			}
 		}
 	}
@@ -189,6 +210,9 @@ func (f *floor) command(i int) string {
 	if shells.Has(name) {
 		f.shellArguments(args)
 	}
+	if why := f.separated(c); why != "" {
+		return why
+	}
 	if _, wraps := wrappers()[name]; wraps && len(args) > len(given) { // xargs env
 		return f.nested(name + " " + strings.Join(args, " "))
 	}
@@ -207,12 +231,6 @@ func (f *floor) command(i int) string {
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
 		return cmp.Or(f.cleans(args, p), f.aliases(args))
-	case "env":
-		for _, a := range args {
-			if variable, value, sets := strings.Cut(a, "="); sets && variableName().MatchString(variable) {
-				f.values[variable] = value
-			}
-		}
 	case "exec":
 		if len(args) == 0 {
 			f.files[descriptors] = streamed(f.commands[c.input.from:c.input.to])
@@ -467,20 +485,14 @@ func decoded(c *Command, text string) string {
 	case c.Name == "rev":
 		out = []byte(text)
 		slices.Reverse(out)
-	case c.Name == "tr" && len(c.Args) == 2:
-		from, to := letters(c.Args[0].Text), letters(c.Args[1].Text)
-		out = []byte(strings.Map(func(r rune) rune {
-			if i := slices.Index(from, r); from[0] == '-' && slices.Contains(to, r) {
-				return -1
-			} else if i >= 0 && len(to) > 0 && from[0] != '-' {
-				return to[min(i, len(to)-1)]
-			}
-			return r
-		}, text))
+	case c.Name == "tr":
+		return translated(c.Args, text)
 	case c.Name == "sed" || c.Name == "gsed":
 		return edited(c, text)
-	case c.Name == "paste", c.Name == "xargs" && len(c.Args) == 0:
+	case c.Name == "xargs" && len(c.Args) == 0:
 		return strings.Join(strings.Fields(text), " ")
+	case c.Name == "paste" && len(c.Args) > 1: // several files line by line, or all lines of one
+		return text + "\n" + strings.Join(strings.Fields(text), " ")
 	default:
 		return text
 	}
@@ -490,13 +502,44 @@ func decoded(c *Command, text string) string {
 	return string(out)
 }
 
+// translated is a text as tr changes it.
+func translated(args []Word, text string) string {
+	options := ""
+	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
+		options, args = options+args[0].Text, args[1:]
+	}
+	if len(args) == 0 {
+		return text
+	}
+	from, to := letters(args[0].Text), letters(textOf(args[1:]))
+	others := strings.ContainsAny(options, "cC")
+	return strings.Map(func(r rune) rune {
+		at := slices.Index(from, r)
+		switch {
+		case (at >= 0) == others:
+			return r
+		case strings.Contains(options, "d"):
+			return -1
+		case len(to) == 0: // -s
+			return r
+		case others:
+			at = len(to)
+		}
+		return to[min(at, len(to)-1)]
+	}, text)
+}
+
+var letterClasses = strings.NewReplacer("[:lower:]", "a-z", "[:upper:]", "A-Z", "[:alpha:]", "A-Za-z", "[:digit:]", "0-9",
+	"[:alnum:]", "0-9A-Za-z", "[:blank:]", " \t", "[:space:]", "\t-\r ", "[:graph:]", "!-~", "[:print:]", " -~",
+	"[:punct:]", "!-/:-@[-`{-~", "[:cntrl:]", "\x00-\x1f\x7f", "[:xdigit:]", "0-9A-Fa-f")
+
 // letters are those that a set of tr stands for.
 func letters(set string) (out []rune) {
-	set, _ = ansi(set)
+	set, _ = ansi(letterClasses.Replace(set))
 	runes := []rune(set)
 	for i := 0; i < len(runes); i++ {
 		out = append(out, runes[i])
-		if i+2 < len(runes) && runes[i+1] == '-' && runes[i+2] > runes[i] && runes[i+2] < 0x7f {
+		if i+2 < len(runes) && runes[i+1] == '-' && runes[i+2] > runes[i] && runes[i+2] <= 0x7f {
 			for r := runes[i] + 1; r <= runes[i+2]; r++ {
 				out = append(out, r)
 			}
@@ -506,21 +549,44 @@ func letters(set string) (out []rune) {
 	return out
 }
 
-// edited is a text as sed changes it with an expression such as s/a/b/.
+// edited is a text as sed changes it with expressions such as s/a/b/; others leave it as it is.
 func edited(c *Command, text string) string {
+	was := text
 	for _, a := range c.Args {
-		if len(a.Text) < 4 || a.Text[0] != 's' || a.Text[1] == ' ' || len(a.Text) > maxShown {
+		if a.Text == "-e" || a.Text == "-E" || a.Text == "-r" {
 			continue
 		}
-		mark := a.Text[1:2]
-		parts := strings.Split(strings.ReplaceAll(a.Text[2:], `\`+mark, "\x00"), mark)
-		if e, err := regexp.Compile("(?m)" + strings.ReplaceAll(parts[0], "\x00", mark)); err == nil && len(parts) == 3 {
-			to := strings.NewReplacer("$", "$$", "\x00", mark, "&", "${0}", `\1`, "${1}", `\n`, "\n").Replace(parts[1])
-			text = e.ReplaceAllString(text[:min(len(text), maxText)], to)
+		m := substitution().FindStringSubmatch(a.Text)
+		if m == nil || len(a.Text) > maxShown {
+			return was
 		}
+		parts := strings.Split(strings.ReplaceAll(m[2], `\`+m[1], "\x00"), m[1])
+		if len(parts) != 3 || parts[2] != "" && parts[2] != "g" || !plainPattern().MatchString(parts[0]) {
+			return was
+		}
+		e, err := regexp.Compile(strings.ReplaceAll(parts[0], "\x00", m[1]))
+		if err != nil {
+			return was
+		}
+		to := strings.NewReplacer("$", "$$", "\x00", m[1], `\&`, "&", "&", "${0}", `\n`, "\n").Replace(parts[1])
+		lines := strings.Split(text[:min(len(text), maxText)], "\n")
+		for i, line := range lines {
+			if at := e.FindStringIndex(line); at != nil && parts[2] == "" {
+				lines[i] = e.ReplaceAllString(line[:at[1]], to) + line[at[1]:]
+			} else if line != "" || i == 0 || i+1 < len(lines) { // behind the last line there is none
+				lines[i] = e.ReplaceAllString(line, to)
+			}
+		}
+		text = strings.Join(lines, "\n")
 	}
 	return text
 }
+
+var (
+	substitution = lazy.Regexp(`^s([/|,#@:!%;~_])(.+)$`)
+	// plainPattern has the same meaning in all kinds of regular expressions.
+	plainPattern = lazy.Regexp(`^\^?(([^][*\\+?(){}|^$]|\[\^?[\w./-]+\])\*?)*\$?$`)
+)
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
 	if slices.ContainsFunc(args,
@@ -734,7 +800,7 @@ var emptyItems = strings.NewReplacer("{,", "{"+emptyItem+",", ",}", ","+emptyIte
 func (f *floor) texts(words []Word) (out []string) {
 	for _, w := range words {
 		text := f.text(w)
-		list, ok := braces(emptyItems.Replace(text))
+		list, ok := braces(emptyItems.Replace(emptyItems.Replace(text))) // the second time for what overlaps
 		if f.extra.place != "" && strings.Contains(text, f.extra.place) {
 			text, w.Static = strings.ReplaceAll(text, f.extra.place, f.extra.word), false
 		}
@@ -746,9 +812,7 @@ func (f *floor) texts(words []Word) (out []string) {
 				out = append(out, strings.ReplaceAll(item, emptyItem, ""))
 			}
 		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@") || f.isList(w.Text): // it falls apart
-			out = append(out, strings.FieldsFunc(text, func(r rune) bool {
-				return r == ' ' || r == '\t' || r == '\n' || strings.ContainsRune(f.values["IFS"], r)
-			})...)
+			out = append(out, strings.Fields(text)...)
 		default:
 			out = append(out, text)
 		}
@@ -756,10 +820,36 @@ func (f *floor) texts(words []Word) (out []string) {
 	return out
 }
 
+// separated examines a command whose words also fall apart at what IFS has.
+func (f *floor) separated(c *Command) string {
+	separators, falls := f.values["IFS"], false
+	if separators == "" {
+		return ""
+	}
+	var words []string
+	for _, w := range append([]Word{c.Program}, c.Args...) {
+		text := strings.Join(f.texts([]Word{w}), " ")
+		if !w.Static && w.Text[0] != '"' && strings.ContainsAny(text, separators) {
+			falls = true
+			text = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(separators, r) {
+					return ' '
+				}
+				return r
+			}, text)
+		}
+		words = append(words, text)
+	}
+	if !falls {
+		return ""
+	}
+	return f.nested(strings.Join(words, " "))
+}
+
 var (
 	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
 		`\$([A-Za-z_]\w*|[0-9@*])`)
-	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|dirname|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|(dirname)|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
 	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
@@ -768,11 +858,15 @@ var (
 // printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
 func printedBy(text string) string {
 	if m := printed().FindStringSubmatch(text); m != nil {
-		inner, _ := ansi(strings.TrimSpace(m[1]))
-		if strings.Contains(text, "dirname") {
-			return path.Dir(inner)
+		inner, _ := ansi(strings.TrimSpace(m[2]))
+		if m[1] == "" {
+			return inner
 		}
-		return inner
+		files := strings.Fields(strings.TrimPrefix(inner, "-- "))
+		for i, file := range files {
+			files[i] = path.Dir(file)
+		}
+		return strings.Join(files, " ")
 	}
 	m := listing().FindStringSubmatch(text)
 	switch {
@@ -805,12 +899,12 @@ func (f *floor) text(w Word) string {
 			}
 			switch value, known := f.values[name]; {
 			case known:
-				if at := strings.IndexByte(found, '['); at > 0 && found[at+1]-'0' < 10 { // of an array
-					if line, whole := f.values[name+found[at:at+3]]; whole {
+				if index, of := strings.CutPrefix(found, "${"+m[1]+"["); m[1] != "" && of && index[0]-'0' < 10 {
+					if line, whole := f.values[name+"["+index[:2]]; whole {
 						return line
 					}
 					fields := strings.Fields(value)
-					value = strings.Join(fields[min(int(found[at+1]-'0'), len(fields)):], " ")
+					value = strings.Join(fields[min(int(index[0]-'0'), len(fields)):], " ")
 					value, _, _ = strings.Cut(value, " ")
 				}
 				return printedBy(f.changed(withoutQuotes.Replace(value), m[2]))
@@ -853,7 +947,7 @@ func printedIn(found string) string {
 	case "true", ":", "echo", "printf ''", `printf ""`, "":
 		return ""
 	}
-	if m := printed().FindStringSubmatch(found); m != nil {
+	if printed().MatchString(found) {
 		return printedBy(found)
 	}
 	return found
@@ -896,7 +990,7 @@ func (f *floor) changed(value, expansion string) string {
 		if err != nil || at < 0 || at > len(value) {
 			return value
 		}
-		if n, err := strconv.Atoi(length); cut && err == nil && n >= 0 && at+n <= len(value) {
+		if n, err := strconv.Atoi(length); cut && err == nil && n >= 0 && n <= len(value)-at {
 			return value[at : at+n]
 		}
 		return value[at:]

@@ -285,6 +285,38 @@ func TestCatastrophe(t *testing.T) {
 	}
 }
 
+// What tr, sed, printf, paste, env and IFS make of a text is what they really make of it, and odd words are no fault.
+func TestCatastropheByWhatIsComputed(t *testing.T) {
+	t.Parallel()
+	at := Context{Dir: "/w/a", Root: "/w/a"}
+	for _, text := range []string{`echo rm -rf / | tr '' x | sh`, `echo rm -rf / | tr x '' | sh`,
+		`echo 'ez -es /' | tr -- a-z n-za-m | sh`, `echo 'rm -rf /' | tr -cd 'a-z /-' | sh`,
+		`echo 'wipefs -a /dev/sda' | tr '[:upper:]' '[:lower:]' | sh`, `echo 'MKFS /dev/sda' | tr '[:upper:]' '[:lower:]' | sh`,
+		`echo 'rmx -rf /' | tr -d x | sh`, `echo 'rm  -rf /' | tr -s ' ' | sh`,
+		`echo 'rm -rf /' | sed 's/rm/ls/2' | sh`, `echo 'rm -rf /' | sed 's/r+m/ls/' | sh`,
+		`echo 'rm -rf /; rm -rf /' | sed 's/rm/ls/' | sh`, `echo 'rm -rf /' | sed '2s/rm/ls/' | sh`,
+		`echo 'rm -rf /' | sed -e 's/^*rm/ls/' | sh`, `echo 'xx -rf a' | sed -e s/xx/rm/ -e 's|a$|/|' | sh`,
+		`printf 'ls\nrm -rf /\n' | paste | sh`, `printf 'rm -rf / %s' | sh`, `printf 'rm -rf /%s' | sh`,
+		`x='/ 9'; rm -rf ${x%%[0-9]*}`, `x='a /9'; rm -rf ${x%%[0-9]*}`, `x=/etc; rm -rf "${x:0:9223372036854775807}"`,
+		`IFS=/; x=etc; rm -rf /$x`, `while IFS=/ read -r a; do rm -rf /$x; done; x=etc`, `IFS=,; x=/,a; rm -rf $x`,
+		`rm -rf $(echo a/dirname /etc)`, `rm -rf $(dirname a /x)`, `rm -rf "$(dirname -- /x)"`, `rm -rf /{,,}`, `rm -rf /{,,,}*`,
+		`X=/; env X=build make; rm -rf "$X"/*`, `read X <<< /; env X=build make; rm -rf "$X"`,
+		`env X=build make; env X=/ sh -c 'rm -rf "$X"'`, `echo 'rm -rf /' > x; echo a >> x; sh x`,
+		`echo 'rm -rf /' > x; python3 -c '"a"' >> x; sh x`, `echo 'rm -rf /' > x; echo a | tee -a x; sh x`} {
+		if Catastrophe(text, at) == "" {
+			t.Errorf("nothing is wrong with %s", text)
+		}
+	}
+	for _, text := range []string{`x=abc; rm "${x:1:9223372036854775807}"`, `x=abc; rm "${x: -9223372036854775808:1}"`,
+		`echo 'rm -rf /' | sed 's/rm/ls/g' | sh`, `echo 'rm -rf /' | tr m x | sh`, `X=/; env X=build sh -c 'rm -rf "$X"'`,
+		`echo 'rm -rf /' > x; echo a > x; sh x`, `IFS=:; for p in $x; do rm -rf "build/$p" a/$p; done`,
+		`rm -rf $(dirname a b/c)`, `rm -rf build/{,,a}`} {
+		if why := Catastrophe(text, at); why != "" {
+			t.Errorf("%s is refused: %s", text, why)
+		}
+	}
+}
+
 // inside embeds a text where other texts are run from.
 func inside(text string) map[string]string {
 	all := map[string]string{"alone": text}

@@ -131,7 +131,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
 				computed = append(computed, name)
 			} else if text != "" {
-				content[name] = text
+				content[name] = part.after(content[name], text)
 			} else if computes {
 				computed = append(computed, name)
 			}
@@ -845,28 +845,42 @@ func (c *Command) prints() string {
 
 // formatted is what printf prints of a format and other words: it begins again while some are left.
 func formatted(words []string) string {
+	if len(words) > 1 && words[0] == "--" {
+		words = words[1:]
+	}
 	if len(words) == 0 {
 		return ""
 	}
 	format, _ := ansi(words[0])
-	places := strings.Count(format, "%s") + strings.Count(format, "%b")
-	if places == 0 {
-		return strings.TrimSpace(format + " " + strings.Join(words[1:], " "))
+	parts := strings.Split(strings.ReplaceAll(format, "%b", "%s"), "%s")
+	rest := words[1:]
+	if len(parts) == 1 {
+		return strings.TrimSpace(format + " " + strings.Join(rest, " "))
 	}
 	var b strings.Builder
-	for rest := words[1:]; len(rest) > 0 && b.Len() < maxText; {
-		taken := rest[:min(places, len(rest))]
-		parts := strings.Split(strings.ReplaceAll(format, "%b", "%s"), "%s")
+	for {
 		for n, part := range parts {
 			b.WriteString(part)
-			if n < len(taken) {
-				text, _ := ansi(taken[n])
+			if n+1 < len(parts) && len(rest) > 0 {
+				text, _ := ansi(rest[0])
 				b.WriteString(text)
+				rest = rest[1:]
 			}
 		}
-		rest = rest[len(taken):]
+		if len(rest) == 0 || b.Len() >= maxText {
+			return b.String()
+		}
 	}
-	return b.String()
+}
+
+// after is what a file holds after a command has written a text to it, behind what was there if it appends.
+func (c *Command) after(was, text string) string {
+	appends := slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") }) ||
+		c.Name == "tee" && slices.ContainsFunc(c.Args, func(a Word) bool { return optionOf(a.Text, "-a --append") })
+	if was != "" && appends && len(was)+len(text) < maxText {
+		return was + "\n" + text
+	}
+	return text
 }
 
 // document is the text of its first here-document.
