@@ -268,6 +268,28 @@ func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 		claude|codex mcp add a -- ./b, ssh h 'docker\ ps\ &&\ docker\ exec\ a\ ls'|'docker\ rm\ a'|'docker\ run\ a\ ls'`)...)
 }
 
+// What is usually harmless is not so with other values, or for all that follows.
+func TestRiskOfUsualThingsWithOtherValues(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", each(`pkill -f 'node\ ...'|'node\ --'|'python3\ -m'|'java\ -jar'|'npm\ run'|next|hugo|puma|'python3\ -c'|-.js,
+		code|cursor --install-extension ./a.vsix|a.vsix|http://x/a|"$x"|/tmp/a, code --install-extension a.b --install-extension c.vsix,
+		HOME=/tmp/x npm\ i;|ls; HOME=/tmp/x git log, HOME=/tmp/x git log; HOME=/tmp/y npm i, HOME=/tmp/x timeout\ 5|nice git log`)...)
+	rated(t, "medium", each(`pkill -f 'next\ dev'|'flask\ run'|'npm\ run\ dev'|'python3\ -m\ http.server'|'go\ run\ ./cmd/x'|server.js,
+		code --install-extension ms-python.python|a.b@1.2, HOME=/tmp/x npm i; git log, env HOME=/tmp/x npm i; git log`)...)
+	for _, before := range each(`git\ clone\ http://x|mv\ x /tmp/c, cd /tmp;git\ clone\ http://x\ c, tar\ xzCf\ /tmp/c\ a,
+		d=/tmp/c;mv\ a\ $d, echo a>"/tmp/c"/config.toml, echo a>/tmp//c/config.toml`) {
+		rated(t, "high", before+"; CARGO_HOME=/tmp/c cargo build", before+"; CARGO_HOME=/tmp/c/ cargo build",
+			before+"; sh -c 'CARGO_HOME=/tmp/c cargo build'")
+	}
+	rated(t, "high", "d=/tmp/c; mv a $d; CARGO_HOME=$d cargo build")
+	rated(t, "medium", each(`CARGO_HOME=/usr/local/cargo /usr/local/cargo/bin/cargo build, CARGO_HOME=.cargo cargo build; ls .cargo/bin,
+		CARGO_HOME=/tmp/cargo cargo build`)...)
+	for _, set := range each(`read X <<< /tmp, mapfile -t X <<< /tmp, . ./x, let X=1, : ${X:=/tmp}|${X=/tmp}, read "X" <<< /tmp, coproc X { ls; }`) {
+		rated(t, "high", set+`; CC="$X/bin/gcc" make`, `CC="$X/bin/gcc" make; `+set)
+	}
+	rated(t, "high", `PAGER="$X/bin/less" git log`, `CC="$X/bin/.x/gcc" make`)
+}
+
 // What was downloaded is not run by other programs without a question, and what was put aside is not sent.
 func TestRiskOfMorePartsTogether(t *testing.T) {
 	t.Parallel()

@@ -349,6 +349,8 @@ func (c *Command) harmfulUse(p workdirs) string {
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"
+	case editors.Has(c.Name) && c.installsFile():
+		return "it installs an extension from a file"
 	case (servers.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool {
 		return a.Text == "http.server" || c.Name == "php" && a.Text == "-S"
 	})) &&
@@ -359,6 +361,17 @@ func (c *Command) harmfulUse(p workdirs) string {
 	}
 	return ""
 }
+
+// installsFile reports an editor that installs an extension that is not named as the shops do: publisher.name
+func (c *Command) installsFile() bool {
+	_, options := splitOptions(c.Args, "--install-extension")
+	return slices.ContainsFunc(options, func(g given) bool {
+		return g.name == "--install-extension" && (!g.value.Static || !extensionName().MatchString(g.value.Text) ||
+			strings.HasSuffix(g.value.Text, ".vsix"))
+	})
+}
+
+var extensionName = lazy.Regexp(`^[\w-]+\.[\w-]+(@[\w.-]+)?$`)
 
 // servers are programs that offer a folder to others.
 const servers lazy.Words = "serve http-server live-server httpd"
@@ -457,10 +470,18 @@ func (w *walker) resolve() {
 		}
 	}
 	says := sync.OnceValue(w.saysProcesses)
+	all, home, depth := "", "", 0 // of homes: that for all that follows, and that for a command and what it runs
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
-		if w.all.home != "" && followers.Has(c.Name) && !c.maybe {
-			w.severe(i, w.all.home+" has it follow settings that others may write")
+		if name := w.all.homes[i]; name != "" && c.Name != "" && !c.built && !exports.Has(c.Name) {
+			home, depth = name, len(c.Via)
+		} else if name != "" {
+			all = name
+		} else if len(c.Via) <= depth {
+			home = ""
+		}
+		if name := cmp.Or(home, all); name != "" && followers.Has(c.Name) && !c.maybe {
+			w.severe(i, name+" has it follow settings that others may write")
 		}
 		own := func(a Word) bool { return ownProcess().MatchString(a.Text) }
 		if c.Name == "kill" && (c.again || slices.ContainsFunc(c.Args, own)) && says() {
@@ -613,11 +634,11 @@ func (c *Command) endsServer() bool {
 }
 
 var (
-	server = lazy.Regexp(`^((node|python3?|deno|bun|ruby|php|java( -jar)?|go run|cargo run|npx|(npm|pnpm|yarn)( run)?|` +
-		`uv run|flask|rails) [\w./:-]{2,}[\w./: -]*|(vite|webpack(-dev-server)?|next|nuxt|astro|parcel|esbuild|jest|` +
-		`vitest|nodemon|ts-node|tsx|tsc|storybook|playwright|cypress|uvicorn|gunicorn|jekyll|hugo|http\.server|` +
-		`http-server|live-server|manage\.py|puma|sidekiq|pytest|gradle|wrangler|[\w-]+\.(py|js|ts|mjs|rb|jar))` +
-		`( [\w./: -]+)?)$`)
+	server = lazy.Regexp(`^((node|python3?( -m)?|deno|bun|ruby|php|java( -jar)?|(go|cargo|uv|flask|npm|pnpm|yarn) run|npx|` +
+		`rails) (\./)?[\w/][\w./:-]*\w\w[\w./: -]*|(npm|pnpm|yarn) (start|test|dev)|flask run|(next|nuxt|astro|hugo|parcel|puma) ` +
+		`(dev|start|serve|server|watch|preview)|(vite|webpack(-dev-server)?|esbuild|jest|vitest|nodemon|ts-node|tsx|tsc|` +
+		`storybook|playwright|cypress|uvicorn|gunicorn|jekyll|http\.server|http-server|live-server|manage\.py|sidekiq|` +
+		`pytest|gradle|wrangler|\w[\w-]*\.(py|js|ts|mjs|rb|jar))( [\w./: -]+)?)$`)
 	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i"
 )
 

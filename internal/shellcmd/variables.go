@@ -36,6 +36,12 @@ var (
 // buildHome are variables for folders in which builds also keep what they fetch: a new one has no settings.
 const buildHome lazy.Words = "CARGO_HOME COMPOSER_HOME GRADLE_USER_HOME"
 
+// mayWriteTo reports a text that may have more to do with the folder in /tmp that it gives a variable.
+func (w *walker) mayWriteTo(name, folder string) bool {
+	plain := unquoted.Replace(w.all.text)
+	return strings.Count(plain, "tmp") > strings.Count(folder, "tmp") || !strings.Contains(plain, name+"="+folder)
+}
+
 // inTemp reports a list of folders with one in which others may write.
 func inTemp(list string) bool {
 	return strings.Contains(":"+list+"/", ":/tmp/") || strings.Contains(":"+list, ":/tmp:")
@@ -130,11 +136,13 @@ func (w *walker) variable(at int, name string, value Word) {
 			w.severe(at, name+" has programs run more than the command")
 			w.guessIn(at, value.Text)
 		}
-	case settingsPlace().MatchString(name) && inTemp(text),
-		buildHome.Has(name) && strings.Contains(w.src, text+"/"): // in which the text writes
+	case inTemp(text) && (settingsPlace().MatchString(name) || buildHome.Has(name) && w.mayWriteTo(name, text)):
 		w.severe(at, name+" has programs follow the settings in "+value.Text)
 	case (name == "HOME" || name == "XDG_CONFIG_HOME") && inTemp(text):
-		w.all.home = name
+		if w.all.homes == nil {
+			w.all.homes = map[int]string{}
+		}
+		w.all.homes[at] = name
 	case prompt().MatchString(name):
 		from := len(w.all.commands)
 		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) ||
@@ -159,9 +167,8 @@ func (w *walker) guessValue(at int, name string, value Word) {
 		text = inHome.Replace(text)
 		value.Static = !strings.ContainsAny(text, "$`")
 	}
-	if m := variableFirst().FindStringSubmatch(text); m != nil && !value.Static && strings.Contains(m[2], "/bin/") &&
-		w.all.values[m[1]] == "" && !w.all.lists[m[1]] && !inherited().MatchString(m[1]) &&
-		!strings.ContainsAny(m[2], "\"$`' ") && !strings.Contains(m[2], "..") {
+	if m := variableFirst().FindStringSubmatch(text); m != nil && !value.Static && compilers.Has(name) &&
+		toolPath().MatchString(m[2]) && !w.mentionsSetting(m[1]) {
 		text, value.Static = "/opt"+m[2], true // of a tool whose place the environment says
 	}
 	unclear := !value.Static || w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(text, "|-!@ ")) })
@@ -179,7 +186,19 @@ func (w *walker) guessValue(at int, name string, value Word) {
 	}
 }
 
+// mentionsSetting reports a variable that the whole text may set.
+func (w *walker) mentionsSetting(name string) bool {
+	plain := unquoted.Replace(w.all.text)
+	f := floor{outer: &wholeText{text: plain}}
+	return !f.unset(name) || strings.Contains(plain, "{"+name+"=") || strings.Contains(plain, "{"+name+":=")
+}
+
+// compilers are the variables for programs of builds.
+const compilers lazy.Words = "CC CXX LD AR RUSTC"
+
 var (
+	// toolPath is the path of one, in a folder for programs below that of a variable.
+	toolPath = lazy.Regexp(`^(/\.?[\w+-][\w.+-]*)*/bin/[\w.+-]+$`)
 	// inHome is a path in the home folder, which stays the same.
 	inHome = strings.NewReplacer("$HOME/", "~/", "${HOME}/", "~/", `"`, "")
 	// ownCommand is a variable of which the project says what it is for, and not a common program.

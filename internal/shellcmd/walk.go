@@ -26,7 +26,8 @@ type sharedState struct {
 	functions bool              // there are some, which may set variables, or be called mktemp
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
-	home      string            // the variable that has programs look for the user's settings in a folder for all
+	homes     map[int]string    // variables that have programs look for the user's settings in a folder for all, see resolve
+	text      string            // the whole one
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.
