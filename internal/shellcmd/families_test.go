@@ -287,6 +287,7 @@ func TestRiskOfUsualThingsWithOtherValues(t *testing.T) {
 	for _, set := range each(`read X <<< /tmp, mapfile -t X <<< /tmp, . ./x, let X=1, : ${X:=/tmp}|${X=/tmp}, read "X" <<< /tmp, coproc X { ls; }`) {
 		rated(t, "high", set+`; CC="$X/bin/gcc" make`, `CC="$X/bin/gcc" make; `+set)
 	}
+	rated(t, "high", "echo x | xargs rsync -n a h:b", `docker exec a ssh h 'ls && rm b'`)
 	rated(t, "high", `PAGER="$X/bin/less" git log`, `CC="$X/bin/.x/gcc" make`)
 }
 

@@ -213,7 +213,8 @@ func (f *floor) command(i int) string {
 	if why := f.separated(c); why != "" {
 		return why
 	}
-	if _, wraps := wrappers()[name]; wraps && len(args) > len(given) { // xargs env
+	alone := i+1 == len(f.commands) || len(f.commands[i+1].Via) <= len(c.Via)
+	if _, wraps := wrappers()[name]; wraps && alone && len(args) > len(given) { // xargs env
 		return f.nested(name + " " + strings.Join(args, " "))
 	}
 	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
@@ -552,6 +553,9 @@ func letters(set string) (out []rune) {
 // edited is a text as sed changes it with expressions such as s/a/b/; others leave it as it is.
 func edited(c *Command, text string) string {
 	was := text
+	if len(c.Args) > maxWords {
+		return was
+	}
 	for _, a := range c.Args {
 		if a.Text == "-e" || a.Text == "-E" || a.Text == "-r" {
 			continue

@@ -302,6 +302,7 @@ func TestCatastropheByWhatIsComputed(t *testing.T) {
 		`rm -rf $(echo a/dirname /etc)`, `rm -rf $(dirname a /x)`, `rm -rf "$(dirname -- /x)"`, `rm -rf /{,,}`, `rm -rf /{,,,}*`,
 		`X=/; env X=build make; rm -rf "$X"/*`, `read X <<< /; env X=build make; rm -rf "$X"`,
 		`env X=build make; env X=/ sh -c 'rm -rf "$X"'`, `echo 'rm -rf /' > x; echo a >> x; sh x`,
+		"echo 'rm -rf /' | sed -e s/rm/ls/ " + strings.Repeat("-e s/ls/rm/ ", 10) + "| sh",
 		`echo 'rm -rf /' > x; python3 -c '"a"' >> x; sh x`, `echo 'rm -rf /' > x; echo a | tee -a x; sh x`} {
 		if Catastrophe(text, at) == "" {
 			t.Errorf("nothing is wrong with %s", text)

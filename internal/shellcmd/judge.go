@@ -556,21 +556,26 @@ func startsWith(args []Word, words []string, values lazy.Words) bool {
 	if len(words) == 0 {
 		return true
 	}
+	// whether some number of the words may be before this argument, before the next one, and before the one after that
+	here, next, after := make([]bool, len(words)), make([]bool, len(words)), make([]bool, len(words))
+	here[0] = true
 	for i, a := range args {
-		switch {
-		case !a.Static:
-			return false
-		case len(a.Text) > 1 && a.Text[0] == '-':
-			takes := values == "" || values.Has(a.Text)
-			if takes && !strings.Contains(a.Text, "=") && i+1 < len(args) && startsWith(args[i+2:], words, values) {
+		option := len(a.Text) > 1 && a.Text[0] == '-'
+		takes := option && (values == "" || values.Has(a.Text))
+		for n, may := range here {
+			switch {
+			case !may || !a.Static:
+			case option:
+				next[n] = next[n] || !takes || values == ""
+				after[n] = takes && !strings.Contains(a.Text, "=") && i+1 < len(args)
+			case a.Text == words[n] && n+1 == len(words):
 				return true
+			case a.Text == words[n]:
+				next[n+1] = true
 			}
-			if takes && values != "" {
-				return false
-			}
-		default:
-			return a.Text == words[0] && startsWith(args[i+1:], words[1:], values)
 		}
+		here, next, after = next, after, here
+		clear(after)
 	}
 	return false
 }

@@ -109,7 +109,7 @@ func parse(text string) (*Script, error) {
 // walk takes apart a text that was checked, or a reading of one that was refused.
 func walk(text string) (s *Script, err error) {
 	s = &Script{Text: text}
-	w := &walker{src: text, all: &sharedState{text: text}}
+	w := &walker{src: text, all: &sharedState{outer: &wholeText{text: unquoted.Replace(text)}}}
 	defer func() {
 		s.Commands, s.bomb, s.values, s.lists = w.all.commands, w.all.bomb, w.all.values, w.all.lists
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {

@@ -34,7 +34,7 @@ func Assess(text string, c Context) (Risk, []Command) {
 	}
 	for _, given := range c.Env {
 		name, value, known := strings.Cut(given, "=")
-		w := walker{all: &sharedState{commands: make([]Command, 1)}}
+		w := walker{all: &sharedState{commands: make([]Command, 1), outer: &wholeText{}}}
 		if !known {
 			value = "$(?)"
 		}
@@ -585,7 +585,7 @@ func (c *Command) fetchesFiles() bool {
 // triesRsync reports a dry run of rsync, with options that have no value and run nothing.
 func (c *Command) triesRsync() bool {
 	dry := func(a Word) bool { return a.Text == "--dry-run" || hasLetter(a, "n") }
-	return slices.ContainsFunc(c.Args, dry) && !slices.ContainsFunc(c.Args, func(a Word) bool {
+	return !c.gainsWords() && slices.ContainsFunc(c.Args, dry) && !slices.ContainsFunc(c.Args, func(a Word) bool {
 		return !a.Static || a.Text == "" || a.Text[0] == '-' && !plainRsync().MatchString(a.Text)
 	})
 }

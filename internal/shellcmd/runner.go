@@ -250,7 +250,7 @@ func (w *walker) textRunner(at int) {
 	looks := plain && w.all.err == nil && len(w.all.commands) > from
 	for i := range w.all.commands[from:] {
 		part := &w.all.commands[from+i]
-		if part.otherDirectory() {
+		if part.otherDirectory() && !w.all.commands[at].otherDirectory() { // not on that machine either
 			continue
 		}
 		looks = looks && onlyReads(part, workdirs{any: true}) == "" &&

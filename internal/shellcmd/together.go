@@ -877,7 +877,7 @@ func formatted(words []string) string {
 func (c *Command) after(was, text string) string {
 	appends := slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") }) ||
 		c.Name == "tee" && slices.ContainsFunc(c.Args, func(a Word) bool { return optionOf(a.Text, "-a --append") })
-	if was != "" && appends && len(was)+len(text) < maxText {
+	if was != "" && appends && len(was)+len(text) < maxText/16 {
 		return was + "\n" + text
 	}
 	return text

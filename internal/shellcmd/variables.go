@@ -38,7 +38,7 @@ const buildHome lazy.Words = "CARGO_HOME COMPOSER_HOME GRADLE_USER_HOME"
 
 // mayWriteTo reports a text that may have more to do with the folder in /tmp that it gives a variable.
 func (w *walker) mayWriteTo(name, folder string) bool {
-	plain := unquoted.Replace(w.all.text)
+	plain := w.all.outer.text
 	return strings.Count(plain, "tmp") > strings.Count(folder, "tmp") || !strings.Contains(plain, name+"="+folder)
 }
 
@@ -188,9 +188,8 @@ func (w *walker) guessValue(at int, name string, value Word) {
 
 // mentionsSetting reports a variable that the whole text may set.
 func (w *walker) mentionsSetting(name string) bool {
-	plain := unquoted.Replace(w.all.text)
-	f := floor{outer: &wholeText{text: plain}}
-	return !f.unset(name) || strings.Contains(plain, "{"+name+"=") || strings.Contains(plain, "{"+name+":=")
+	f := floor{outer: w.all.outer}
+	return !f.unset(name) || strings.Contains(f.outer.text, "{"+name+"=") || strings.Contains(f.outer.text, "{"+name+":=")
 }
 
 // compilers are the variables for programs of builds.

@@ -27,7 +27,7 @@ type sharedState struct {
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
 	homes     map[int]string    // variables that have programs look for the user's settings in a folder for all, see resolve
-	text      string            // the whole one
+	outer     *wholeText        // the whole text, without quotes
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.
