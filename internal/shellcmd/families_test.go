@@ -287,6 +287,9 @@ func TestRiskOfUsualThingsWithOtherValues(t *testing.T) {
 	for _, set := range each(`read X <<< /tmp, mapfile -t X <<< /tmp, . ./x, let X=1, : ${X:=/tmp}|${X=/tmp}, read "X" <<< /tmp, coproc X { ls; }`) {
 		rated(t, "high", set+`; CC="$X/bin/gcc" make`, `CC="$X/bin/gcc" make; `+set)
 	}
+	rated(t, "high", each(`git clone http://x/a && cd a && git bisect\ run|submodule\ foreach ./x, kubectl exec a -- grep -r . /run/secrets,
+		kubectl exec a -- cat /etc/secret-volume/a`)...)
+	rated(t, "medium", each(`kubectl exec a -- ls|find /run/secrets, kubectl exec a -- grep -r error /var/log`)...)
 	rated(t, "high", "echo x | xargs rsync -n a h:b", `docker exec a ssh h 'ls && rm b'`)
 	rated(t, "high", `PAGER="$X/bin/less" git log`, `CC="$X/bin/.x/gcc" make`)
 }

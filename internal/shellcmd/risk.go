@@ -651,7 +651,9 @@ func (c *Command) execLooks() bool {
 	}
 	inner := Command{Name: c.Args[at+1].Text, Program: c.Args[at+1], Args: c.Args[at+2:]}
 	return lookers.Has(inner.Name) && onlyReads(&inner, workdirs{any: true}) == "" &&
-		(naming.Has(inner.Name) || !slices.ContainsFunc(inner.Args, secret))
+		(naming.Has(inner.Name) || !slices.ContainsFunc(inner.Args, func(a Word) bool {
+			return secret(a) || secretWord().MatchString(a.Text)
+		}))
 }
 
 const lookers lazy.Words = `ls cat head tail ps df du pwd date whoami id hostname uname stat wc grep free uptime which

@@ -749,9 +749,14 @@ const dumps lazy.Words = "history fc zip pg_dump pg_dumpall mysqldump mariadb-du
 // showsAll show all variables when they are given none.
 const showsAll lazy.Words = "env printenv set export declare typeset"
 
+// gitRuns are words behind which commands of git take another command.
+const gitRuns lazy.Words = "run foreach -x --exec --extcmd --tool"
+
 // runsFrom reports a command that runs a file in one of some folders, or in one below it what the project there holds.
 func (c *Command) runsFrom(folders []string) bool {
-	if c.Name == "git" { // a new clone has no hooks
+	if _, rest := c.gitArgs(); c.Name == "git" && !slices.ContainsFunc(rest, func(a Word) bool {
+		return gitRuns.Has(a.Text)
+	}) { // a new clone has no hooks
 		return false
 	}
 	in := func(file string) bool {
