@@ -833,7 +833,7 @@ func (f *floor) separated(c *Command) string {
 	var words []string
 	for _, w := range append([]Word{c.Program}, c.Args...) {
 		text := strings.Join(f.texts([]Word{w}), " ")
-		if !w.Static && w.Text[0] != '"' && strings.ContainsAny(text, separators) {
+		if strings.Contains(w.Text, "$") && !strings.ContainsAny(w.Text, `"(`+"`") && strings.ContainsAny(text, separators) {
 			falls = true
 			text = strings.Map(func(r rune) rune {
 				if strings.ContainsRune(separators, r) {
@@ -853,7 +853,8 @@ func (f *floor) separated(c *Command) string {
 var (
 	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
 		`\$([A-Za-z_]\w*|[0-9@*])`)
-	printed    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|(dirname)|which|command -v|type -[pP]|realpath|readlink -f|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	printed = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|(dirname)|which|command -v|type -[pP]|realpath|readlink -f|` +
+		`printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
 	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)

@@ -49,7 +49,8 @@ func ranFiles(s *Script, c Context) (why []string) {
 		})):
 			why = append(why, part.Text+": it changes files as what was downloaded says")
 		case ran != "" && slices.Contains(downloaded, ran), part.runsFrom(unpacked),
-			(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
+			(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given),
+			len(modules) > 0 && part.imports(modules),
 			slices.ContainsFunc(unpacked, func(f string) bool { return under(at, f) }) && part.importsOther(),
 			entry && unseen(part) != "":
 			why = append(why, part.Text+": it runs what was downloaded")
