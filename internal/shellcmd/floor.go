@@ -967,9 +967,12 @@ func (f *floor) changed(value, expansion string) string {
 	longest := len(expansion)-len(rest) > 1
 	switch expansion[0] {
 	case '%':
-		return f.replaced(value, "("+shellPattern(rest, longest)+")$", "", !longest)
+		if longest {
+			return f.replaced(value, "(?:"+shellPattern(rest, true)+")$", "", false)
+		}
+		return f.replaced(value, "^(.*)(?:"+shellPattern(rest, true)+")$", "${1}", false)
 	case '#':
-		return f.replaced(value, "^("+shellPattern(rest, longest)+")", "", false)
+		return f.replaced(value, "^(?:"+shellPattern(rest, longest)+")", "", false)
 	case '/':
 		pattern, to, _ := strings.Cut(rest, "/")
 		expression := shellPattern(strings.Trim(pattern, "#%"), true)
@@ -978,7 +981,7 @@ func (f *floor) changed(value, expansion string) string {
 		} else if strings.HasPrefix(pattern, "%") {
 			expression += "$"
 		}
-		return f.replaced(value, expression, to, false)
+		return f.replaced(value, expression, strings.ReplaceAll(to, "$", "$$"), longest)
 	case ',':
 		return strings.ToLower(value)
 	case '^':
@@ -1026,19 +1029,21 @@ func shellPattern(pattern string, longest bool) string {
 	return b.String()
 }
 
-// replaced is a value with something else where it matches; from the end, with the last match alone.
-func (f *floor) replaced(value, expression, to string, shortest bool) string {
-	if *f.left--; *f.left < 0 || len(expression) > maxShown {
+// replaced is a value with something else where it matches, at first or everywhere.
+func (f *floor) replaced(value, expression, to string, everywhere bool) string {
+	if *f.left -= 1 + len(value)>>6; *f.left < 0 || len(expression) > maxShown || len(to) > maxShown {
 		return value
 	}
 	e, err := regexp.Compile("(?s)" + expression)
 	if err != nil {
 		return value
 	}
-	for at := len(value); shortest && at >= 0; at-- { // the first match would be the longest
-		if loc := e.FindStringIndex(value[at:]); loc != nil {
-			return value[:at+loc[0]]
-		}
+	if everywhere {
+		return e.ReplaceAllString(value, to)
 	}
-	return e.ReplaceAllLiteralString(value, to)
+	at := e.FindStringSubmatchIndex(value)
+	if at == nil {
+		return value
+	}
+	return value[:at[0]] + string(e.ExpandString(nil, to, value, at)) + value[at[1]:]
 }

@@ -297,6 +297,7 @@ func TestCatastropheByWhatIsComputed(t *testing.T) {
 		`echo 'rm -rf /; rm -rf /' | sed 's/rm/ls/' | sh`, `echo 'rm -rf /' | sed '2s/rm/ls/' | sh`,
 		`echo 'rm -rf /' | sed -e 's/^*rm/ls/' | sh`, `echo 'xx -rf a' | sed -e s/xx/rm/ -e 's|a$|/|' | sh`,
 		`printf 'ls\nrm -rf /\n' | paste | sh`, `printf 'rm -rf / %s' | sh`, `printf 'rm -rf /%s' | sh`,
+		`x=//; rm -rf "${x/\//}"`, `x=/etc/a/b; rm -rf "${x%/*/*}"`, `x=/etc.a.b; rm -rf "${x%%.*}"`, `x=a.b/; rm -rf "${x##*.b}"`,
 		`x='/ 9'; rm -rf ${x%%[0-9]*}`, `x='a /9'; rm -rf ${x%%[0-9]*}`, `x=/etc; rm -rf "${x:0:9223372036854775807}"`,
 		`IFS=/; x=etc; rm -rf /$x`, `while IFS=/ read -r a; do rm -rf /$x; done; x=etc`, `IFS=,; x=/,a; rm -rf $x`,
 		`rm -rf $(echo a/dirname /etc)`, `rm -rf $(dirname a /x)`, `rm -rf "$(dirname -- /x)"`, `rm -rf /{,,}`, `rm -rf /{,,,}*`,
