@@ -635,8 +635,9 @@ func (c *Command) endsServer() bool {
 
 var (
 	server = lazy.Regexp(`^((node|python3?( -m)?|deno|bun|ruby|php|java( -jar)?|(go|cargo|uv|flask|npm|pnpm|yarn) run|npx|` +
-		`rails) (\./)?[\w/][\w./:-]*\w\w[\w./: -]*|(npm|pnpm|yarn) (start|test|dev)|flask run|(next|nuxt|astro|hugo|parcel|puma) ` +
-		`(dev|start|serve|server|watch|preview)|(vite|webpack(-dev-server)?|esbuild|jest|vitest|nodemon|ts-node|tsx|tsc|` +
+		`rails) (\./)?[\w/][\w./:-]*\w\w[\w./: -]*|(npm|pnpm|yarn) (start|test|dev)|flask run|` +
+		`(next|nuxt|astro|hugo|parcel|puma) (dev|start|serve|server|watch|preview)|` +
+		`(vite|webpack(-dev-server)?|esbuild|jest|vitest|nodemon|ts-node|tsx|tsc|` +
 		`storybook|playwright|cypress|uvicorn|gunicorn|jekyll|http\.server|http-server|live-server|manage\.py|sidekiq|` +
 		`pytest|gradle|wrangler|\w[\w-]*\.(py|js|ts|mjs|rb|jar))( [\w./: -]+)?)$`)
 	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i"
