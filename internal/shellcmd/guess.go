@@ -168,7 +168,6 @@ var (
 	literal  = lazy.Regexp("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
 	runsCode = lazy.Regexp(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
 		"`")
-	separated = lazy.Regexp(`^[\s,\[]*$`)
 )
 
 // guessLiterals treats the strings in code as texts and as lists of words, if the code seems to run something.
@@ -185,7 +184,7 @@ func (w *walker) guessLiterals(at int, code string) {
 				text = code[m[g]:m[g+1]]
 			}
 		}
-		if end < 0 || !separated().MatchString(code[end:m[0]]) {
+		if end < 0 || strings.Trim(code[end:m[0]], " \t\n\f\r,[") != "" {
 			w.guessWords(at, list)
 			list = nil
 		}
@@ -425,7 +424,7 @@ func (w *walker) sedScript(at int, s Word) {
 		return
 	case sedScript().MatchString(s.Text):
 		return
-	case sedWrites().MatchString(s.Text):
+	case strings.ContainsAny(s.Text, sedWrites):
 		w.severe(at, "the script of sed may run commands or write files")
 	}
 	pieces := append(sedPieces().Split(s.Text, 40), s.Text)
@@ -450,5 +449,5 @@ var (
 		"\ue005", "@", "\ue006", ":")
 )
 
-// sedWrites finds letters that may be the commands e, w and W, or the flags e and w.
-var sedWrites = lazy.Regexp(`[eEwW]`)
+// sedWrites are letters that may be the commands e, w and W, or the flags e and w.
+const sedWrites = "eEwW"

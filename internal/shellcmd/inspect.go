@@ -347,9 +347,9 @@ func checkIP(u *invocation) string {
 	return ""
 }
 
-var npmSettings = lazy.Regexp(`^(registry|prefix|cache|globalconfig|userconfig|node-version|engine-strict|save-exact|init-license)$`)
+const npmSettings lazy.Words = "registry prefix cache globalconfig userconfig node-version engine-strict save-exact init-license"
 
-var npmSetting = operandsAre(func(o Word) bool { return npmSettings().MatchString(o.Text) }, " may hold a secret")
+var npmSetting = operandsAre(func(o Word) bool { return npmSettings.Has(o.Text) }, " may hold a secret")
 
 var (
 	ghOperand = lazy.Regexp(`^(#?\d+|[A-Za-z0-9][\w.-]*(/[\w.-]+){0,2})$`)

@@ -266,10 +266,7 @@ var (
 	// ownName are names that are none of JavaScript, node or Ruby, so that one bound in a part of a text is not one of
 	// theirs in another.
 	ownName = lazy.Regexp(`^(\w{1,2}|data|json|pkg|file|item|key|val|value|name|list|text|obj|res|result|lines?|arr|acc|rows?)$`)
-	// notComment is a comment of Python that ends before its line does, or names an encoding, in which the text is
-	// another one.
-	notComment = lazy.Regexp(`\r|coding`)
-	others     = lazy.Regexp(`[^\w./@-]`)
+	others  = lazy.Regexp(`[^\w./@-]`)
 	// inBraces are the expressions in a string of Python, and formats what may be behind one.
 	inBraces = lazy.Regexp(`\{([^{}]*)\}`)
 	formats  = lazy.Regexp(`(![rsa])?(:[\w.,<>^+%= -]*)?$`)
@@ -298,7 +295,8 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 			return "", false
 		}
 		if literal[0] == '#' {
-			if notComment().MatchString(literal) {
+			// It ends before its line does, or names an encoding, in which the text is another one.
+			if strings.Contains(literal, "\r") || strings.Contains(literal, "coding") {
 				return "", false
 			}
 			continue
@@ -489,7 +487,7 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 	d := dialects()[usualName(c.Name)]
 	if c.scriptOnInput() {
 		stdin := *c
-		stdin.Name, stdin.Args = scriptRuns()[c.Name], []Word{static("-")}
+		stdin.Name, stdin.Args = scriptLanguage(c.Name), []Word{static("-")}
 		c, d = &stdin, dialects()[stdin.Name]
 	}
 	given := func(a Word) bool { return len(c.Via) > 0 && strings.Contains(a.Text, "{}") && len(a.Text) > 2 }

@@ -496,14 +496,20 @@ var phpSetting = lazy.Regexp(`^(-d)?(memory_limit|max_execution_time|display_err
 // codeModules are modules of Python that run what they read.
 const codeModules lazy.Words = "code pdb ipdb asyncio IPython bpython ptpython"
 
-// scriptRuns are programs that run a script, with the language of one that has no name.
-var scriptRuns = sync.OnceValue(func() map[string]string {
-	return map[string]string{"uv": "python", "deno": "node", "bun": "node", "tsx": "node", "ts-node": "node"}
-})
+// scriptLanguage is the name of an interpreter of the language that a program which runs scripts takes.
+func scriptLanguage(program string) string {
+	switch program {
+	case "uv":
+		return "python"
+	case "deno", "bun", "tsx", "ts-node":
+		return "node"
+	}
+	return ""
+}
 
 // scriptOnInput reports one of them with - in place of the file, perhaps behind the word run.
 func (c *Command) scriptOnInput() bool {
-	if scriptRuns()[c.Name] == "" {
+	if scriptLanguage(c.Name) == "" {
 		return false
 	}
 	operands, _ := splitOptions(c.Args, "-p --python -w --with --with-requirements --with-editable --extra --group "+

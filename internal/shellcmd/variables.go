@@ -11,6 +11,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// prompts are variables in which a shell expands substitutions.
+const prompts lazy.Words = "PS0 PS1 PS2 PS3 PS4"
+
+// searchedLater are variables in which programs look for what to load: they matter where they are set for all that
+// follows, or name a folder for all.
+const searchedLater lazy.Words = "PYTHONPATH NODE_PATH PERL5LIB RUBYLIB"
+
 // Programs take the values of some variables for commands, for options, or for places to look for what they run.
 
 var (
@@ -18,19 +25,14 @@ var (
 	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|GCONV_PATH|PERL5DB|` +
 		`PYTHONSTARTUP|PYTHONHOME|(?i:npm_config_(script_shell|shell|git|node_options|userconfig|globalconfig))|` +
 		`GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\w+|VALUE_\w+))$`)
-	// searchedLater are those that matter where they are set for all that follows.
-	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
 	// commandVariable is one whose value is a command for a shell, or the name of a program.
 	commandVariable = lazy.Regexp(`(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|RUNNER|_SSH|(^|_)RSH|EXTERNAL_DIFF|` +
 		`LESSOPEN|LESSCLOSE|LINKER|LAUNCHER|CONNECT_PROG|CACHEPROG)$|^(SHELL|CC|CXX|LD|AR|MAKE|RUSTC|(G?VIM|EX|LUA_)INIT)$`)
 	// settingsPlace is one in which programs look for their settings, which name programs.
 	settingsPlace = lazy.Regexp(`^(GIT_(DIR|COMMON_DIR|CONFIG(_GLOBAL|_SYSTEM)?)|MAKEFILES|ZDOTDIR|INPUTRC|LESSKEY\w*|GOENV|` +
 		`(OPENSSL|GIT_LFS)_CONF\w*|(PIP|AWS|RIPGREP|ANSIBLE|TF_CLI)_CONFIG\w*|(DOCKER|KUBE)_?CONFIG|PHPRC|PHP_INI_SCAN_DIR|` +
-		`R_(PROFILE|ENVIRON)\w*|PSQLRC|CLASSPATH|GOROOT|PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB|` +
+		`R_(PROFILE|ENVIRON)\w*|PSQLRC|CLASSPATH|GOROOT|` +
 		`GOTOOLDIR|CMAKE_TOOLCHAIN_FILE|YARN_RC_FILENAME|BUNDLE_GEMFILE|GEM_(HOME|PATH)|JUPYTER_CONFIG_DIR)$`)
-
-	// prompt is one in which a shell expands substitutions.
-	prompt = lazy.Regexp(`^PS[0-4]$`)
 )
 
 // buildHome are variables for folders in which builds also keep what they fetch: a new one has no settings.
@@ -104,7 +106,7 @@ func (c *Command) redirectsPrograms() string {
 	}
 	later = later || c.Name == "" || shells.Has(c.Name)
 	for _, name := range names {
-		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
+		if searched().MatchString(name) || later && searchedLater.Has(name) {
 			return name
 		}
 	}
@@ -136,14 +138,15 @@ func (w *walker) variable(at int, name string, value Word) {
 			w.severe(at, name+" has programs run more than the command")
 			w.guessIn(at, value.Text)
 		}
-	case inTemp(text) && (settingsPlace().MatchString(name) || buildHome.Has(name) && w.mayWriteTo(name, text)):
+	case inTemp(text) && (settingsPlace().MatchString(name) || searchedLater.Has(name) ||
+		buildHome.Has(name) && w.mayWriteTo(name, text)):
 		w.severe(at, name+" has programs follow the settings in "+value.Text)
 	case (name == "HOME" || name == "XDG_CONFIG_HOME") && inTemp(text):
 		if w.all.homes == nil {
 			w.all.homes = map[int]string{}
 		}
 		w.all.homes[at] = name
-	case prompt().MatchString(name):
+	case prompts.Has(name):
 		from := len(w.all.commands)
 		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) ||
 			slices.ContainsFunc(w.all.commands[from:], doesMore) {
