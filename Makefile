@@ -29,11 +29,13 @@ RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) e
 # what compiles twice takes twice as long. LONG=1, as in CI, runs all of each test, and with the race detector the
 # packages in which goroutines share state. `make test-long` runs every other one with it, and cmd/toolhost, whose tests
 # start programs and take four times as long.
-SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
-	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
-	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
-	./sdk/proctree ./sdk/sdktest ./sdk/workspace ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver \
-	./host/server/... ./host/telemetry ./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
+# Those that take longest come first, so that the others fill the time beside them.
+SHARED   := ./host/supervise ./sdk/proctree ./cmd/toolhost-server ./internal/wire/client ./plugins/shell ./plugins/mcp/... \
+	./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise/internal/binaries \
+	./host/supervise/internal/dirlock ./host/supervise/internal/placeholder ./host/supervise/internal/toolcache \
+	./internal/callctx ./internal/wire ./sdk ./sdk/filenames ./sdk/sdktest ./sdk/workspace ./host/bootstrap ./host/mcpserver \
+	./host/server/... ./host/telemetry ./internal/feed ./internal/netlimit ./plugins/http
+LONGEST  := ./internal/shellcmd ./cmd/toolhost
 # The tests of cmd/toolhost start programs: on a busy machine all of them take as long as go test allows a package, ten
 # minutes.
 SLOW     := -timeout 20m
@@ -86,9 +88,9 @@ ifdef LONG
 	@.ci/need-gemini
 	TOOLHOST_TEST_LAUNCHER="$(if $(LAUNCHER),$(CURDIR)/$(LAUNCHER))" \
 		$(FLAGGED) $(GOTEST) -ldflags="-s $(LAUNCHED)" $(SLOW) $(BESIDE) $(RACE) $(SHARED)
-	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) $$($(GO) list $(LONGEST) ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
-	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) -short ./...
+	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) -short $(LONGEST) ./...
 endif
 
 .PHONY: test-long
