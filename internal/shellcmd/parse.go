@@ -121,6 +121,7 @@ func walk(text string) (s *Script, err error) {
 	}()
 	w.text([]string{""})
 	w.resolve()
+	w.followHomes()
 	if w.all.err != nil {
 		return s, w.all.err
 	}

@@ -470,7 +470,18 @@ func (w *walker) resolve() {
 		}
 	}
 	says := sync.OnceValue(w.saysProcesses)
-	all, home, depth := "", "", 0 // of homes: that for all that follows, and that for a command and what it runs
+	own := func(a Word) bool { return ownProcess().MatchString(a.Text) }
+	for i := range w.all.commands {
+		c := &w.all.commands[i]
+		if c.Name == "kill" && (c.again || slices.ContainsFunc(c.Args, own)) && says() {
+			w.severe(i, "which processes it ends is what the text itself says")
+		}
+	}
+}
+
+// followHomes makes doubts of what runs where the user's settings are in a folder for all.
+func (w *walker) followHomes() {
+	all, home, depth := "", "", 0 // that for all that follows, and that for a command and what it runs
 	for i := range w.all.commands {
 		c := &w.all.commands[i]
 		if name := w.all.homes[i]; name != "" && c.Name != "" && !c.built && !exports.Has(c.Name) {
@@ -482,10 +493,6 @@ func (w *walker) resolve() {
 		}
 		if name := cmp.Or(home, all); name != "" && followers.Has(c.Name) && !c.maybe {
 			w.severe(i, name+" has it follow settings that others may write")
-		}
-		own := func(a Word) bool { return ownProcess().MatchString(a.Text) }
-		if c.Name == "kill" && (c.again || slices.ContainsFunc(c.Args, own)) && says() {
-			w.severe(i, "which processes it ends is what the text itself says")
 		}
 	}
 }

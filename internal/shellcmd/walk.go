@@ -26,7 +26,7 @@ type sharedState struct {
 	functions bool              // there are some, which may set variables, or be called mktemp
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
-	homes     map[int]string    // variables that place the settings of programs in a folder for all, see resolve
+	homes     map[int]string    // variables that place the settings of programs in a folder for all, see followHomes
 	outer     *wholeText        // the whole text, without quotes
 }
 

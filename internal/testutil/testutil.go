@@ -23,6 +23,9 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
+// launcher is the name of the launcher's program.
+const launcher = "toolhost-launcher"
+
 // Programs puts the programs of packages of this module, such as "cmd/toolhost", into a folder that exists. They are
 // those of `make build`: plugins have its names, and on Linux the launcher is beside them. Go links them once for all
 // tests, into .bin/test; with the same flags it compiles each package once for both, and for `make test`.
@@ -42,7 +45,6 @@ func Programs(dir string, packages ...string) error {
 	defer lock.Close()
 	link := "-s -w"
 	if runtime.GOOS == "linux" {
-		const launcher = "toolhost-launcher"
 		if err := build(shared, link, "cmd/"+launcher); err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func copyProgram(to, from string) error {
 // linked with that program's hash, the plugins that its tests start have that launcher, see the Makefile.
 func Launcher() {
 	from := os.Getenv("TOOLHOST_TEST_LAUNCHER")
-	to := filepath.Join(filepath.Dir(os.Args[0]), "toolhost-launcher")
+	to := filepath.Join(filepath.Dir(os.Args[0]), launcher)
 	if _, err := os.Stat(to); err == nil || from == "" {
 		return // the tests' own processes call this too
 	}
