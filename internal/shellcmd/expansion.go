@@ -1,0 +1,264 @@
+package shellcmd
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// This file is what words stand for, for the floor: values of variables, expansions, braces, what echo prints in one.
+
+// emptyItem is in place of an empty item in braces, which rules do not read: /{,*}.
+const emptyItem = "=empty="
+
+var emptyItems = strings.NewReplacer("{,", "{"+emptyItem+",", ",}", ","+emptyItem+"}", ",,", ","+emptyItem+",")
+
+func (f *floor) texts(words []Word) (out []string) {
+	for _, w := range words {
+		text := f.text(w)
+		list, ok := braces(emptyItems.Replace(emptyItems.Replace(text))) // the second time for what overlaps
+		if f.extra.place != "" && strings.Contains(text, f.extra.place) {
+			text, w.Static = strings.ReplaceAll(text, f.extra.place, f.extra.word), false
+		}
+		switch {
+		case w.Static || strings.ContainsAny(text, "$`<"):
+			out = append(out, text)
+		case ok && len(list) > 1:
+			for _, item := range list {
+				out = append(out, strings.ReplaceAll(item, emptyItem, ""))
+			}
+		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@") || f.isList(w.Text): // it falls apart
+			out = append(out, strings.Fields(text)...)
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// separated examines a command whose words also fall apart at what IFS has.
+func (f *floor) separated(c *Command) string {
+	separators, falls := f.values["IFS"], false
+	if separators == "" {
+		return ""
+	}
+	var words []string
+	for _, w := range append([]Word{c.Program}, c.Args...) {
+		text := strings.Join(f.texts([]Word{w}), " ")
+		if strings.Contains(w.Text, "$") && !strings.ContainsAny(w.Text, `"(`+"`") && strings.ContainsAny(text, separators) {
+			falls = true
+			text = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(separators, r) {
+					return ' '
+				}
+				return r
+			}, text)
+		}
+		words = append(words, text)
+	}
+	if !falls {
+		return ""
+	}
+	return f.nested(strings.Join(words, " "))
+}
+
+var (
+	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
+		`\$([A-Za-z_]\w*|[0-9@*])`)
+	printed = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|(dirname)|which|command -v|type -[pP]|realpath|readlink -f|` +
+		`printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
+	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
+	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
+)
+
+// printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
+func printedBy(text string) string {
+	if m := printed().FindStringSubmatch(text); m != nil {
+		inner, _ := ansi(strings.TrimSpace(m[2]))
+		if m[1] == "" {
+			return inner
+		}
+		files := strings.Fields(strings.TrimPrefix(inner, "-- "))
+		for i, file := range files {
+			files[i] = path.Dir(file)
+		}
+		return strings.Join(files, " ")
+	}
+	m := listing().FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return text
+	case m[1] == "ls":
+		return strings.Join(listed(strings.Fields(m[2]), false), " ")
+	}
+	return strings.Join(found(strings.Fields(m[2])), " ")
+}
+
+// userName is in place of what prints it.
+var userName = strings.NewReplacer("$(whoami)", "$USER", "$(id -un)", "$USER", "$(logname)", "$USER")
+
+// text is the known text of a word: without quotes, and with the values of variables. A home folder is ~.
+func (f *floor) text(w Word) string {
+	switch {
+	case w.Static:
+		return w.Text
+	case w.named && f.line != "":
+		return strings.ReplaceAll(w.Text, "*", f.line)
+	}
+	text := workFolder().ReplaceAllString(userName.Replace(withoutQuotes.Replace(w.Text)), ".")
+	for range 4 {
+		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
+			m := variable().FindStringSubmatch(found)
+			name := m[1] + m[3]
+			if other, indirect := strings.CutPrefix(name, "!"); indirect {
+				name = f.values[other]
+			}
+			switch value, known := f.values[name]; {
+			case known:
+				if index, of := strings.CutPrefix(found, "${"+m[1]+"["); m[1] != "" && of && index[0]-'0' < 10 {
+					if line, whole := f.values[name+"["+index[:2]]; whole {
+						return line
+					}
+					fields := strings.Fields(value)
+					value = strings.Join(fields[min(int(index[0]-'0'), len(fields)):], " ")
+					value, _, _ = strings.Cut(value, " ")
+				}
+				return printedBy(f.changed(withoutQuotes.Replace(value), m[2]))
+			case name == "PWD" && m[2] != "" && f.at.Dir != "":
+				return f.changed(f.at.Dir, m[2])
+			case homeVariable(name):
+				return "~"
+			}
+			if other := fallbacks().FindStringSubmatch(m[2]); other != nil {
+				if strings.HasPrefix(strings.TrimPrefix(m[2], ":"), "=") {
+					f.values[name] = other[1]
+				}
+				return other[1]
+			}
+			return found
+		})
+		if expanded = printedBy(expanded); strings.Contains(expanded, "$(") {
+			expanded = inWord().ReplaceAllStringFunc(expanded, printedIn)
+		}
+		if expanded == text || len(expanded) > maxText {
+			break
+		}
+		text = expanded
+	}
+	return text
+}
+
+// homeVariable reports a variable for the user's home folder; of the last two only /home/$USER counts.
+func homeVariable(name string) bool { return name == "HOME" || name == "USER" || name == "LOGNAME" }
+
+// inWord is a substitution, or arithmetic, that may be a part of a word.
+var inWord = lazy.Regexp(`\$\(\([^()]*\)\)|\$\([^()$` + "`" + `;|&<>]*\)`)
+
+// printedIn is what such a part stands for, if that is known: a number may be any.
+func printedIn(found string) string {
+	if strings.HasPrefix(found, "$((") {
+		return "0"
+	}
+	switch strings.TrimSpace(found[2 : len(found)-1]) {
+	case "true", ":", "echo", "printf ''", `printf ""`, "":
+		return ""
+	}
+	if printed().MatchString(found) {
+		return printedBy(found)
+	}
+	return found
+}
+
+// changed is a value as an expansion such as ${x%y}, ${x//y/z}, ${x:1:2} or ${x:+y} changes it.
+func (f *floor) changed(value, expansion string) string {
+	if expansion == "" {
+		return value
+	}
+	rest := strings.TrimLeft(expansion, expansion[:1])
+	longest := len(expansion)-len(rest) > 1
+	switch expansion[0] {
+	case '%':
+		if longest {
+			return f.replaced(value, "(?:"+shellPattern(rest, true)+")$", "", false)
+		}
+		return f.replaced(value, "^(.*)(?:"+shellPattern(rest, true)+")$", "${1}", false)
+	case '#':
+		return f.replaced(value, "^(?:"+shellPattern(rest, longest)+")", "", false)
+	case '/':
+		pattern, to, _ := strings.Cut(rest, "/")
+		expression := shellPattern(strings.Trim(pattern, "#%"), true)
+		if strings.HasPrefix(pattern, "#") {
+			expression = "^" + expression
+		} else if strings.HasPrefix(pattern, "%") {
+			expression += "$"
+		}
+		return f.replaced(value, expression, strings.ReplaceAll(to, "$", "$$"), longest)
+	case ',':
+		return strings.ToLower(value)
+	case '^':
+		return strings.ToUpper(value)
+	case '+', ':':
+		if to, other := strings.CutPrefix(strings.TrimPrefix(expansion, ":"), "+"); other {
+			return to
+		}
+		from, length, cut := strings.Cut(expansion[1:], ":")
+		at, err := strconv.Atoi(strings.TrimSpace(from))
+		if at < 0 {
+			at += len(value)
+		}
+		if err != nil || at < 0 || at > len(value) {
+			return value
+		}
+		if n, err := strconv.Atoi(length); cut && err == nil && n >= 0 && n <= len(value)-at {
+			return value[at : at+n]
+		}
+		return value[at:]
+	}
+	return value
+}
+
+// shellPattern is a regular expression for a pattern of a shell.
+func shellPattern(pattern string, longest bool) string {
+	var b strings.Builder
+	all := ".*?"
+	if longest {
+		all = ".*"
+	}
+	for i := 0; i < len(pattern); i++ {
+		switch end := strings.IndexByte(pattern[i:], ']'); {
+		case pattern[i] == '*':
+			b.WriteString(all)
+		case pattern[i] == '?':
+			b.WriteByte('.')
+		case pattern[i] == '[' && end > 1:
+			b.WriteString(strings.Replace(pattern[i:i+end+1], "[!", "[^", 1))
+			i += end
+		default:
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+	}
+	return b.String()
+}
+
+// replaced is a value with something else where it matches, at first or everywhere.
+func (f *floor) replaced(value, expression, to string, everywhere bool) string {
+	if *f.left -= 1 + len(value)>>6; *f.left < 0 || len(expression) > maxShown || len(to) > maxShown {
+		return value
+	}
+	e, err := regexp.Compile("(?s)" + expression)
+	if err != nil {
+		return value
+	}
+	if everywhere {
+		return e.ReplaceAllString(value, to)
+	}
+	at := e.FindStringSubmatchIndex(value)
+	if at == nil {
+		return value
+	}
+	return value[:at[0]] + string(e.ExpandString(nil, to, value, at)) + value[at[1]:]
+}
