@@ -24,12 +24,13 @@ func watchedPlugin() {
 	}
 	watch := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
+		tools := contents(file) // before the first report: what changes after it is reported again
 		report(w)
 		if watches.Add(1) == 1 && (how == "ends" || how == "fails") {
 			w.Header().Set(http.TrailerPrefix+"Grpc-Status", map[string]string{"ends": "0", "fails": "13"}[how])
 			return
 		}
-		for tools := contents(file); r.Context().Err() == nil; {
+		for r.Context().Err() == nil {
 			if now := contents(file); now != tools {
 				tools = now
 				report(w)
