@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -28,16 +29,21 @@ type Hit struct {
 // tool has may be misspelled. A query without words finds nothing. Tools of plugins that cannot be listed are not
 // searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
+	hits, _ := c.search(ctx, query, n)
+	return hits
+}
+
+// search is Search, which also returns the problems of listing.
+func (c *Catalog) search(ctx context.Context, query string, n int) (hits []Hit, problems []error) {
 	q := toolsearch.ParseQuery(query)
 	if len(q) == 0 {
-		return nil
+		return nil, nil
 	}
-	tools, _ := c.all(ctx)
+	tools, problems := c.all(ctx)
 	documents := make([]*toolsearch.Document, len(tools))
 	for i, t := range tools {
 		documents[i] = t.searchDocument()
 	}
-	var hits []Hit
 	best, exact := 0.0, strings.TrimSpace(query)
 	for i, score := range q.Rank(documents) {
 		best = max(best, score)
@@ -52,7 +58,7 @@ func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	}
 	// equal ones stay sorted by name
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	return hits[:min(len(hits), firstPositive(n, 10))]
+	return hits[:min(len(hits), firstPositive(n, 10))], problems
 }
 
 // isCalled reports whether a name is the tool's own or full name, ignoring case.
@@ -119,17 +125,36 @@ func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
-	found := []foundTool{}
+	var found struct {
+		Tools       []foundTool `json:"tools"`
+		NotSearched []string    `json:"not_searched,omitempty"`
+	}
 	ctx, cancel := context.WithTimeout(ctx, searchListing)
 	defer cancel()
-	for _, hit := range c.Search(ctx, in.Query, firstPositive(in.Limit, 5)) {
-		found = append(found, foundTool{hit.Tool.Name, hit.Tool.Description, hit.Tool.InputSchema})
+	hits, problems := c.search(ctx, in.Query, firstPositive(in.Limit, 5))
+	for _, hit := range hits {
+		found.Tools = append(found.Tools, foundTool{hit.Tool.Name, hit.Tool.Description, hit.Tool.InputSchema})
 		c.deferral.add(hit.Tool.Name)
 	}
-	if len(found) == 0 {
-		return sdk.Text("No tool fits. Try other words for what it should do, or fewer."), nil
+	found.NotSearched = notSearched(problems)
+	switch {
+	case len(found.Tools) > 0:
+		return sdk.JSON(found), nil
+	case len(found.NotSearched) > 0:
+		return sdk.Textf("No tool fits of those that are known by now. Not searched: %s. Search again in a moment for "+
+			"tools of a plugin that is still starting.", strings.Join(found.NotSearched, "; ")), nil
 	}
-	return sdk.JSON(map[string]any{"tools": found}), nil
+	return sdk.Text("No tool fits. Try other words for what it should do, or fewer."), nil
+}
+
+// notSearched says which plugins could not be listed, for a model that would otherwise conclude that there is no tool.
+func notSearched(problems []error) (plugins []string) {
+	for _, p := range problems {
+		if e, ok := errors.AsType[*sdk.Error](p); ok && problemTool(p) == "" {
+			plugins = append(plugins, cutText(strings.TrimSuffix(e.Message, "; nothing was run"), 200))
+		}
+	}
+	return plugins
 }
 
 // A deferral is the set of tools that a deferred catalog lists. It is nil for other catalogs.

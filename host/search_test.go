@@ -1,12 +1,14 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -417,6 +419,29 @@ func TestDeferredCatalog(t *testing.T) {
 		t.Error("an embedder's plugin in the place of the search tool is no error")
 	}
 	diff(t, "own", own.Call(t.Context(), call("toolhost__run", "")).Text())
+}
+
+// A search says which plugins it left out: a model takes a tool that is not found for one that does not exist.
+func TestSearchSaysWhatWasNotSearched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starting := answering(nil, nil)
+		starting.list = func(ctx context.Context) ([]sdk.Tool, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		h := newHost(t, map[string]host.Plugin{"late": starting, "test": answering(nil, nil)}, host.Options{})
+		const late = `plugin "late" did not list its tools within the time limit`
+		for query, want := range map[string]string{
+			"run": `"not_searched":["` + strings.ReplaceAll(late, `"`, `\"`) + `"]}`,
+			"xyzzyqwert": "No tool fits of those that are known by now. Not searched: " + late +
+				". Search again in a moment for tools of a plugin that is still starting.",
+		} {
+			r := h.Call(t.Context(), call(host.SearchToolName, `{"query":"`+query+`"}`))
+			if succeeded(t, r); !strings.HasSuffix(r.Text(), want) {
+				t.Errorf("%s: found %s", query, r.Text())
+			}
+		}
+	})
 }
 
 func BenchmarkSearch(b *testing.B) {

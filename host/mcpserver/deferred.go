@@ -21,8 +21,13 @@ const (
 	callName   = "toolhost__call"
 )
 
-// searchTime is how long a search waits for plugins that have not said what tools they have.
-const searchTime = time.Second
+const (
+	// searchPatience is how long searches wait for a plugin that has not said what tools it has, since a list or search
+	// first waited for it: a model takes a tool that is not found for one that does not exist.
+	searchPatience = 5 * time.Second
+	// searchTime is how long names are searched that are near one that does not exist.
+	searchTime = time.Second
+)
 
 var deferredTools = []*host.Tool{
 	{Tool: sdk.Tool{
@@ -62,9 +67,7 @@ func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMes
 			Message:    fmt.Sprintf("there is no search: a plugin is called %q; nothing was run", label),
 			Suggestion: "Ask the user to give the plugin another name, or to serve all tools, without deferring them."})
 	}
-	limited, cancel := context.WithTimeout(ctx, searchTime)
-	defer cancel()
-	_, _ = e.catalog.wait(limited, 0)
+	_, _ = e.catalog.wait(ctx, searchPatience)
 	out := e.backend.Catalog().Call(ctx, host.Call{Tool: searchName, Arguments: arguments, Caller: e.caller(),
 		SessionID: e.sessionID(r)})
 	if out.Error == nil {
@@ -80,20 +83,26 @@ func (e *endpoint) onlyServed(out *host.Result) {
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
-	var in struct{ Tools []foundTool }
-	_ = json.Unmarshal(out.Structured, &in) // it has none when nothing was found
-	served := e.catalog.now()               // after the search, which finds tools of plugins that have just been listed
-	tools := []foundTool{}
-	for _, t := range in.Tools {
+	var found struct {
+		Tools       []foundTool `json:"tools"`
+		NotSearched []string    `json:"not_searched,omitempty"`
+	}
+	if json.Unmarshal(out.Structured, &found) != nil { // there is none when nothing was found
+		return
+	}
+	served := e.catalog.now() // after the search, which finds tools of plugins that have just been listed
+	tools := found.Tools
+	found.Tools = nil
+	for _, t := range tools {
 		if served.full[t.Name] != nil {
-			tools = append(tools, foundTool{t.Name, t.Description, objectSchema(t.InputSchema)})
+			found.Tools = append(found.Tools, foundTool{t.Name, t.Description, objectSchema(t.InputSchema)})
 		}
 	}
-	if len(tools) == 0 {
+	if len(found.Tools) == 0 {
 		out.Structured, out.Content = nil, sdk.Text("No tool fits. Try other words for what it should do, or fewer.").Content
 		return
 	}
-	out.Structured = sdk.Encode(map[string]any{"tools": tools})
+	out.Structured = sdk.Encode(found)
 	out.Content = sdk.Text(string(out.Structured)).Content
 }
 

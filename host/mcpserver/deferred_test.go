@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -30,43 +31,63 @@ func many(n int) (tools []sdk.Tool) {
 
 // 500 tools cost a client less than 2,000 tokens at first.
 func TestDeferredListIsSmall(t *testing.T) {
-	plugins := map[string]*fake{}
-	for i := range 5 {
-		plugins[fmt.Sprintf("p%d", i)] = &fake{tools: many(100)}
-	}
-	w := (&setup{plugins: plugins, options: Options{Deferred: true}}).stdio(t)
-	w.handshake("2025-11-25", "{}")
-	r := w.request("tools/list", "")
-	if got := names(t, r); !slices.Equal(got, []string{"toolhost__call", "toolhost__search"}) {
-		t.Errorf("listed %q", got)
-	}
-	if tokens := len(r.Result) / 3; tokens > 2000 { // a token has about four characters
-		t.Errorf("about %d tokens: %s", tokens, r.Result)
-	}
-	found := w.request("tools/call", `{"name":"toolhost__search","arguments":{"query":"p3__tool77"}}`)
-	var result struct {
-		StructuredContent struct{ Tools []struct{ Name string } }
-	}
-	if err := json.Unmarshal(found.Result, &result); err != nil || len(result.StructuredContent.Tools) == 0 ||
-		result.StructuredContent.Tools[0].Name != "p3__tool77" {
-		t.Errorf("found %s", found.Result)
-	}
-	got := w.request("tools/call",
-		`{"name":"toolhost__call","arguments":{"tool":"p3__tool77","arguments":{"n":9007199254740993}}}`)
-	if !strings.Contains(string(got.Result), `tool77 {\"n\":9007199254740993}`) {
-		t.Errorf("got %s", got.Result)
-	}
-	if r := w.request("tools/call", `{"name":"p3__tool77"}`); r.Error == nil ||
-		!strings.Contains(r.Error.Message, "toolhost__call") {
-		t.Errorf("a tool that is not listed was called: %s", r.Result)
-	}
-	for _, wrong := range []string{`{}`, `{"tool":5}`, `{"tool":"p3__tool77","arguments":[]}`, `{"tool":"p3__tool7777"}`,
-		`{"tool":"toolhost__call"}`, `{"tool":"p3__tool77","arguments":{"n":"x"}}`} {
-		got := string(w.request("tools/call", `{"name":"toolhost__call","arguments":`+wrong+`}`).Result)
-		if !strings.Contains(got, `"isError":true`) {
-			t.Errorf("%s: got %s", wrong, got)
+	synctest.Test(t, func(t *testing.T) { // a slow machine takes as long as it needs
+		plugins := map[string]*fake{}
+		for i := range 5 {
+			plugins[fmt.Sprintf("p%d", i)] = &fake{tools: many(100)}
 		}
-	}
+		w := (&setup{plugins: plugins, options: Options{Deferred: true}}).stdio(t)
+		w.handshake("2025-11-25", "{}")
+		r := w.request("tools/list", "")
+		if got := names(t, r); !slices.Equal(got, []string{"toolhost__call", "toolhost__search"}) {
+			t.Errorf("listed %q", got)
+		}
+		if tokens := len(r.Result) / 3; tokens > 2000 { // a token has about four characters
+			t.Errorf("about %d tokens: %s", tokens, r.Result)
+		}
+		found := w.request("tools/call", `{"name":"toolhost__search","arguments":{"query":"p3__tool77"}}`)
+		var result struct {
+			StructuredContent struct{ Tools []struct{ Name string } }
+		}
+		if err := json.Unmarshal(found.Result, &result); err != nil || len(result.StructuredContent.Tools) == 0 ||
+			result.StructuredContent.Tools[0].Name != "p3__tool77" {
+			t.Errorf("found %s", found.Result)
+		}
+		got := w.request("tools/call",
+			`{"name":"toolhost__call","arguments":{"tool":"p3__tool77","arguments":{"n":9007199254740993}}}`)
+		if !strings.Contains(string(got.Result), `tool77 {\"n\":9007199254740993}`) {
+			t.Errorf("got %s", got.Result)
+		}
+		if r := w.request("tools/call", `{"name":"p3__tool77"}`); r.Error == nil ||
+			!strings.Contains(r.Error.Message, "toolhost__call") {
+			t.Errorf("a tool that is not listed was called: %s", r.Result)
+		}
+		for _, wrong := range []string{`{}`, `{"tool":5}`, `{"tool":"p3__tool77","arguments":[]}`, `{"tool":"p3__tool7777"}`,
+			`{"tool":"toolhost__call"}`, `{"tool":"p3__tool77","arguments":{"n":"x"}}`} {
+			got := string(w.request("tools/call", `{"name":"toolhost__call","arguments":`+wrong+`}`).Result)
+			if !strings.Contains(got, `"isError":true`) {
+				t.Errorf("%s: got %s", wrong, got)
+			}
+		}
+	})
+}
+
+// A search waits for plugins that start, and says which it left out.
+func TestDeferredSearchSaysWhatWasNotSearched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &fake{hold: make(chan struct{})}
+		w := (&setup{plugins: map[string]*fake{"slow": slow, "p": {tools: []sdk.Tool{readOnly("t")}}},
+			options: Options{Deferred: true}}).stdio(t)
+		w.handshake("2025-11-25", "{}")
+		for query, want := range map[string]string{"t": `"not_searched":["plugin \"slow\" did not list`,
+			"xyzzyqwert": `Not searched: plugin \"slow\" did not list`} {
+			r := w.request("tools/call", `{"name":"toolhost__search","arguments":{"query":"`+query+`"}}`)
+			if !strings.Contains(string(r.Result), want) {
+				t.Errorf("%s: found %s", query, r.Result)
+			}
+		}
+		close(slow.hold)
+	})
 }
 
 // Approval is about the tool that is called, not about the call tool.
