@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
@@ -70,29 +69,6 @@ type Call struct {
 	*callState // set by the host
 }
 
-// A CallFunc runs a call, or the rest of its chain. Its error has a code: see sdk.CodeOf. A tool's own failure is a
-// result, whose Error is set, and no error.
-type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
-
-// A Middleware wraps the rest of a call's chain. Those of Options see calls before lookup: also calls of unknown
-// tools, whose Definition is nil, and calls whose arguments are not JSON. They do not see calls after Close, calls
-// with IDs over their limits, and calls of a batch that are refused before they start. Fields that a middleware sets
-// before it calls next take effect: another Tool is looked up and is subject to its own catalog, rules and limits;
-// Arguments are checked. A middleware may not set ID, Definition or Decision, nor pass on another Call: such a call
-// is refused. What it sets afterwards changes neither the result nor the record. If it calls next again, an approval of
-// the first time holds only if nothing ran and nothing that a person was shown has changed. One next of a call runs at
-// a time. When the outermost middleware returns, next is canceled in other goroutines, whatever context it was given,
-// and the host waits for its end: no call runs on after its result.
-type Middleware func(next CallFunc) CallFunc
-
-// wrap puts the middlewares around f, the first outermost.
-func wrap(f CallFunc, around ...Middleware) CallFunc {
-	for i := len(around) - 1; i >= 0; i-- {
-		f = around[i](f)
-	}
-	return f
-}
-
 // A callState is the host's own data about one call, from its entry to its result. Copies of a Call share it, so an
 // embedder's changes to a Call change nothing here.
 type callState struct {
@@ -115,21 +91,22 @@ type callState struct {
 		hash      string
 	}
 
+	// of preview, approve and budget
 	preview     *sdk.Preview
 	previewTime time.Duration // counts against the call's timeout
 	previewAsks bool          // the preview requests approval
 	approved    time.Time     // when a person approved it
 	question    *question     // that was approved
 	approval    *audit.Approval
-	problem     string       // with the arguments that a person last gave
-	edits       int          // how often a person changed the arguments
-	counted     bool         // against the budget of its session, while it runs
-	request     *sdk.Request // once dispatched
-	outcome     sdk.Outcome  // the worst of all attempts; "" before the first
-	keptFiles   []string     // with the parts of the result that were cut
-	wasLarge    bool         // some went to files as they came
-	logSecond   time.Time    // when logged began
-	logged      int          // bytes of log lines in a second; guarded by the mutex events
+	problem     string // with the arguments that a person last gave
+	edits       int    // how often a person changed the arguments
+	counted     bool   // against the budget of its session, while it runs
+
+	// of dispatch and truncate
+	request   *sdk.Request // once dispatched
+	outcome   sdk.Outcome  // the worst of all attempts; "" before the first
+	keptFiles []string     // with the parts of the result that were cut
+	wasLarge  bool         // some went to files as they came
 
 	// the call as decided on and run, after middleware; nil before that, and without middleware
 	ran          *Call
@@ -138,9 +115,11 @@ type callState struct {
 	failedLookup failedLookup    // of the lookup for middleware
 	passes       passes
 
-	events   sync.Mutex // held while the caller receives an event
-	progress int        // of the last status
-	ended    bool       // no event follows
+	events    sync.Mutex // held while the caller receives an event
+	progress  int        // of the last status
+	ended     bool       // no event follows
+	logSecond time.Time  // when logged began
+	logged    int        // bytes of log lines in a second
 }
 
 // recorded is the call that records, logs and results describe: the one that was decided on and run, whatever a

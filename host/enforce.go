@@ -124,13 +124,8 @@ func (c *Catalog) ExplainMode(ctx context.Context, call Call, m Mode) (policy.De
 
 func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, error) {
 	now := h.now.Load()
-	decide := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = m.unasked(now.applyApprovals(c, now.decideIn(m, c, false)))
-		return nil, nil
-	}
-	explain := wrap(decide, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate)
 	own := now.prepare(c)
-	_, err := explain(ctx, own)
+	_, err := now.explainChain(m)(ctx, own)
 	return own.Decision, err
 }
 
@@ -140,23 +135,8 @@ func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, er
 func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk.Preview, error) {
 	call.catalog = c
 	now := c.host.now.Load()
-	decide := func(next CallFunc) CallFunc {
-		return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-			c.Decision = now.decide(c, false)
-			if c.Decision.Effect == policy.Deny {
-				return nil, nil
-			}
-			return next(ctx, c)
-		}
-	}
-	decided := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		// after the preview, as for a call
-		c.Decision = now.options.Mode.unasked(now.applyApprovals(c, c.Decision))
-		return nil, nil
-	}
-	preview := wrap(decided, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
 	own := now.prepare(call)
-	_, err := preview(ctx, own)
+	_, err := now.previewChain()(ctx, own)
 	return own.Decision, own.preview, err
 }
 

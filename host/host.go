@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,23 +169,6 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 		h.watchRecord(o.Audit)
 	}
 	return n, nil
-}
-
-// buildChain builds the chain of a call, outermost step first. No step after approve may change the arguments. Only a
-// call of a batch that is refused before it starts passes telemetry, audit and outcome alone, see batch.go.
-func (h *snapshot) buildChain() {
-	outside := []Middleware{h.telemetry, h.audit, h.outcome, h.recoverPanics, h.admitEarly, h.accept, h.truncate}
-	if len(h.options.Middleware) > 0 {
-		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
-			[]Middleware{h.afterMiddleware})
-	}
-	known := []Middleware{h.nested, h.lookup, h.admit}
-	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit,
-		h.recordDecision, h.input, h.start, h.deadline}
-	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
-	h.reloaded = wrap(h.dispatch, slices.Concat(known, inside)...)
-	h.edited = wrap(h.dispatch, inside...)
-	h.checkArgs = wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 
 // prepare begins a call. It allocates the call and its state at once.

@@ -245,7 +245,7 @@ var keys = map[string]map[string]key{
 	},
 	"plugin_discovery": {
 		"command": {"required", "the program and its arguments; it starts in the folder of the file"},
-		"timeout": {hclfile.Short(discoveryTimeout), "how long the command may take"},
+		"timeout": {hclfile.Short(supervise.DiscoveryTimeout), "how long the command may take"},
 		"sandbox": {"", "what the command can reach"},
 	},
 	"policy": {"rule": {"", "a rule; the first that matches gives the layer's effect"}},

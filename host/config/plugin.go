@@ -218,16 +218,13 @@ func (r *reader) aliases(in *hclfile.Body, tool string) []string {
 	return names
 }
 
-// discoveryTimeout is how long a discovery command may take when the file does not say.
-const discoveryTimeout = 10 * time.Second
-
 // discovery reads a plugin_discovery block.
 func (r *reader) discovery(name string, in *hclfile.Body) {
 	d := supervise.Discovery{
 		Name:    name,
 		Command: r.command(in, "command", "write the program that prints plugin specs, and its arguments"),
 		Dir:     r.config.Dir,
-		Timeout: cmp.Or(in.Duration("timeout", 10*time.Minute), discoveryTimeout),
+		Timeout: cmp.Or(in.Duration("timeout", 10*time.Minute), supervise.DiscoveryTimeout),
 		Source:  in.Where(),
 	}
 	if len(in.Blocks("sandbox")) > 0 { // without one the command runs in none

@@ -138,8 +138,8 @@ func follow(pid int) (*child, error) {
 	}
 	left := make(chan struct{})
 	leave := sync.OnceFunc(func() { close(left) })
-	c := &child{pid: pid, handle: handle, containment: "none", attached: true, died: make(chan struct{}),
-		exited: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
+	c := &child{pid: pid, handle: handle, containment: "none", attached: true, programEnded: make(chan struct{}),
+		treeEnded: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
 		killAll: leave}
 	close(c.stderrRead)
 	go func() {
@@ -158,7 +158,7 @@ func follow(pid int) (*child, error) {
 		c.over = true
 		c.mu.Unlock()
 		_ = handle.Release()
-		close(c.exited)
+		close(c.treeEnded)
 		close(c.released)
 	}()
 	return c, nil

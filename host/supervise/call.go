@@ -80,7 +80,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		}
 		return nil, nil, err
 	}
-	if !c.stopped() && g.hasDied() && disconnected(broken) {
+	if !c.stopped() && g.programHasEnded() && disconnected(broken) {
 		died = broken
 	}
 	outcome := sdk.OutcomeNotSent
@@ -100,7 +100,7 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	g := c.generation
 	preview, err := g.client.Preview(ctx, r)
 	if broken, ok := c.broken(err); ok {
-		_ = c.stopped() || g.hasDied()
+		_ = c.stopped() || g.programHasEnded()
 		return nil, p.lost(g, r, broken)
 	}
 	if ctx.Err() != nil {
@@ -150,7 +150,7 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 			p.name, g.abandoned.describe())
 	case g.calls.wereCanceled():
 		e.Message = fmt.Sprintf("plugin %q was reloaded or removed; the call ran out of time in the old process", p.name)
-	case !isClosed(g.child.died):
+	case !isClosed(g.child.programEnded):
 		g.child.kill("it violated the protocol")
 		e.Code, e.Name = sdk.CodeProtocol, "Protocol"
 		e.Message = fmt.Sprintf("plugin %q violated the protocol and is restarted: %v", p.name, broken)
@@ -262,7 +262,8 @@ func (p *Process) beginCall(ctx context.Context, starting *time.Duration) (*inFl
 			}
 			g = next
 		}
-		if g.child.killed.Load() || isClosed(g.child.died) { // the next generation starts when nothing of this one is left
+		// the next generation starts when nothing of this one is left
+		if g.child.killed.Load() || isClosed(g.child.programEnded) {
 			select {
 			case <-g.done():
 			case <-g.replaced: // by one that ran already

@@ -31,11 +31,11 @@ const (
 )
 
 // died closes when the standby's program has ended; nil without one.
-func (s *standby) died() <-chan struct{} {
+func (s *standby) programEnded() <-chan struct{} {
 	if s.g == nil {
 		return nil
 	}
-	return s.g.child.died
+	return s.g.child.programEnded
 }
 
 // renewStandby drops a standby that the plugin's settings no longer want, and schedules the start of one that is
@@ -121,7 +121,7 @@ func (m *stateMachine) takeOver(from *generation) {
 	ctx, cancel := context.WithTimeout(context.Background(), programCheckTime)
 	defer cancel()
 	program, ok := m.p.identifyProgram(ctx, *s.of)
-	if !ok || program != s.program || m.state == Quarantined || isClosed(s.died()) {
+	if !ok || program != s.program || m.state == Quarantined || isClosed(s.programEnded()) {
 		m.dropStandby()
 		return
 	}

@@ -85,7 +85,7 @@ func TestStandbyTakesOverFromAProcessThatTheHostKills(t *testing.T) {
 	if pid := mustCall(t, p, "pid", ""); pid != strconv.Itoa(second) {
 		t.Errorf("process %s served the call, not the standby %d", pid, second)
 	}
-	<-g.child.reaped
+	<-g.child.launcherEnded
 	if exit, lost := g.child.exit, g.child.lost; lost != nil || exit.Signal != syscall.SIGKILL {
 		t.Errorf("the process ended with %v, %v", exit, lost)
 	}

@@ -417,7 +417,7 @@ func TestConnectionsOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lis.Close()
-	c := &child{exited: make(chan struct{})}
+	c := &child{treeEnded: make(chan struct{})}
 	dial := c.dialer(address{"unix", lis.Addr().String()})
 	before := runtime.NumGoroutine()
 	var last, theirs net.Conn
@@ -437,7 +437,7 @@ func TestConnectionsOfAProcess(t *testing.T) {
 	if n := runtime.NumGoroutine() - before; n > 100 { // those of other tests only end
 		t.Errorf("300 connections, of which one is open, have %d goroutines", n)
 	}
-	close(c.exited)
+	close(c.treeEnded)
 	if _, err := last.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a connection to a process that has ended: %v", err)
 	}

@@ -118,7 +118,7 @@ func (m *stateMachine) run() {
 			m.acquire(r)
 		case r := <-startEnded:
 			m.startEnded(r)
-		case <-m.exited():
+		case <-m.treeEnded():
 			m.processDied()
 		case r := <-reloads:
 			m.reload(r)
@@ -134,7 +134,7 @@ func (m *stateMachine) run() {
 			m.startStandby()
 		case r := <-m.standby.ended:
 			m.standbyStarted(r)
-		case <-m.standby.died():
+		case <-m.standby.programEnded():
 			m.standbyDied()
 		case done := <-m.p.resets:
 			m.resetCrashes("it was reset")
@@ -152,12 +152,12 @@ func (m *stateMachine) run() {
 
 // exited closes when the current generation has ended; nil without one. A standby does not wait for what the program
 // has left, since it ran beside that.
-func (m *stateMachine) exited() <-chan struct{} {
+func (m *stateMachine) treeEnded() <-chan struct{} {
 	switch {
 	case m.current == nil:
 		return nil
 	case m.standby.g != nil:
-		return m.current.child.died
+		return m.current.child.programEnded
 	}
 	return m.current.done()
 }
@@ -180,7 +180,7 @@ func (m *stateMachine) setState(s State, reason string) {
 
 // acquire answers with the current generation, with the reason why there is none, or when a start has ended.
 func (m *stateMachine) acquire(r acquireRequest) {
-	if isClosed(m.exited()) {
+	if isClosed(m.treeEnded()) {
 		m.processDied()
 	}
 	if r.program.Known() && m.ran.Known() && r.program != m.ran {

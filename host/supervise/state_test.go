@@ -50,7 +50,7 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	}
 	g := &generation{number: number, calls: newInFlightCalls(), replaced: make(chan struct{}),
 		released: make(chan struct{}),
-		child: &child{died: make(chan struct{}), exited: make(chan struct{}), released: closed, stderrRead: closed,
+		child: &child{programEnded: make(chan struct{}), treeEnded: make(chan struct{}), released: closed, stderrRead: closed,
 			tail: &tail{}, killReason: "it was asked to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live, a.all = g, append(a.all, g)
@@ -92,8 +92,8 @@ func (a *fakeProcess) endAll() {
 
 // end ends a process that is a fake.
 func (g *generation) end() {
-	close(g.child.died)
-	close(g.child.exited)
+	close(g.child.programEnded)
+	close(g.child.treeEnded)
 }
 
 func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Process, a *fakeProcess)) {
@@ -242,7 +242,7 @@ func TestInvalidIsNeverStartedAgain(t *testing.T) {
 func TestDeadGenerationIsNotReturned(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		first, _ := p.acquire(t.Context())
-		close(a.live.child.exited)
+		close(a.live.child.treeEnded)
 		second, err := p.acquire(t.Context())
 		if err != nil || second.number != first.number+1 {
 			t.Errorf("got generation %d, %v", second.number, err)
@@ -327,7 +327,7 @@ func withEagerFake(t *testing.T, script []error, f func(t *testing.T, p *Process
 		synctest.Wait()
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
-			close(a.live.child.exited)
+			close(a.live.child.treeEnded)
 		}
 		_ = p.Close()
 	})

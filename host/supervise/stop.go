@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"crypto/rand"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,36 +149,4 @@ func (g *generation) release() {
 	case g.goPlugin != nil:
 		g.goPlugin.Kill()
 	}
-}
-
-// exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
-const exitDelay = 500 * time.Millisecond
-
-// stderrDelay is how long the last lines of a plugin that has died are waited for. The kernel ends the stream before
-// the process, but not while another process has it open.
-const stderrDelay = 20 * time.Millisecond
-
-// hasDied reports, after the connection broke, whether the program itself has ended. Its launcher may still be ending
-// processes that it left, for which no call has to wait: the next one does.
-func (g *generation) hasDied() bool {
-	c := g.child
-	if !within(exitDelay, c.died) && !(c.hasExited() && within(killTime, c.died)) {
-		return false
-	}
-	within(stderrDelay, c.stderrRead)
-	return true
-}
-
-// hasEnded is hasDied for the process and everything that it has started.
-func (g *generation) hasEnded() bool {
-	return within(exitDelay, g.done()) || g.child.hasExited() && within(killTime, g.done())
-}
-
-// describeEnd says how the process ended, with its last lines on standard error; it has died.
-func (g *generation) describeEnd() string {
-	err := g.child.exitError("")
-	if g.child.exitedSilently() {
-		err = fmt.Errorf("%w, and printed no reason on standard error; a tool must return an error, not end its process", err)
-	}
-	return g.withSandboxHint(g.child.withStderr(err)).Error()
 }

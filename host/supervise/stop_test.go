@@ -180,16 +180,16 @@ func TestDeathBeforeItIsReported(t *testing.T) {
 			in := must(cmd.StdinPipe())
 			check(t, cmd.Start())
 			defer func() { _ = in.Close(); _ = cmd.Wait() }()
-			g := &generation{child: &child{handle: must(os.FindProcess(cmd.Process.Pid)), exited: make(chan struct{})}}
+			g := &generation{child: &child{handle: must(os.FindProcess(cmd.Process.Pid)), treeEnded: make(chan struct{})}}
 			if knows := g.child.handle.WithHandle(func(uintptr) {}) == nil; !knows {
 				c.dies = false // the kernel does not report it
 			}
-			soon(t, "it has ended", patience, func() bool { return g.child.hasExited() == c.dies })
+			soon(t, "it has ended", patience, func() bool { return g.child.kernelReportsEnd() == c.dies })
 			if c.dies {
-				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.exited) }).Stop()
+				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.treeEnded) }).Stop()
 			}
-			if got := g.hasEnded(); got != c.dies {
-				t.Errorf("it has died: %t, want %t", got, c.dies)
+			if got := g.treeHasEnded(); got != c.dies {
+				t.Errorf("it has programEnded: %t, want %t", got, c.dies)
 			}
 		})
 	}

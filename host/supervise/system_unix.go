@@ -29,14 +29,14 @@ func isInherited(name string) bool {
 func outputPipe() (r, w *os.File, err error) { return os.Pipe() }
 
 // isRunning reports whether a process has not ended.
-func isRunning(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil && !hasEnded(p) }
+func isRunning(p *os.Process) bool { return p.Signal(syscall.Signal(0)) == nil && !processHasEnded(p) }
 
 // signalGroup signals a process and all of its group.
 func signalGroup(pid int, sig syscall.Signal) { _ = syscall.Kill(-pid, sig) }
 
-// hasEnded reports whether the process has ended, also before it is reaped. It is false where the kernel does not
-// report it.
-func hasEnded(p *os.Process) (ended bool) {
+// processHasEnded reports whether the process has ended, also before it is reaped. It is false where the kernel does
+// not report it.
+func processHasEnded(p *os.Process) (ended bool) {
 	_ = p.WithHandle(func(handle uintptr) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
 		ended = err == nil && n > 0

@@ -37,10 +37,10 @@ func isInherited(name string) bool {
 func signalGroup(int, syscall.Signal) {}
 
 // isRunning reports whether a process has not ended.
-func isRunning(p *os.Process) bool { return !hasEnded(p) }
+func isRunning(p *os.Process) bool { return !processHasEnded(p) }
 
-// hasEnded reports whether the process has ended, also before it is waited for.
-func hasEnded(p *os.Process) (ended bool) {
+// processHasEnded reports whether the process has ended, also before it is waited for.
+func processHasEnded(p *os.Process) (ended bool) {
 	err := p.WithHandle(func(handle uintptr) {
 		at, err := windows.WaitForSingleObject(windows.Handle(handle), 0)
 		ended = err == nil && at == windows.WAIT_OBJECT_0
