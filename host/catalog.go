@@ -249,7 +249,8 @@ func (f *Filter) check() error {
 	var all []error
 	for _, g := range slices.Concat(f.Tools, f.Exclude) {
 		if _, err := path.Match(g, ""); err != nil {
-			all = append(all, fmt.Errorf(`filter: %q is no glob of tool names: close each [ with ], and end none with a \`, g))
+			all = append(all, fmt.Errorf(`filter: %q is not a glob of tool names: close each [ with ], and end none with a \`,
+				g))
 		}
 	}
 	if f.MaxCostTier != "" && !slices.Contains(tiers, f.MaxCostTier) {

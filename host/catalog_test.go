@@ -412,8 +412,8 @@ func TestBadFilter(t *testing.T) {
 		if c != nil || err == nil {
 			t.Fatalf("%s makes %v, %v", name, c, err)
 		}
-		diff(t, `filter: "[a" is no glob of tool names: close each [ with ], and end none with a \`+"\n"+
-			`filter: "x\\" is no glob of tool names: close each [ with ], and end none with a \`+"\n"+
+		diff(t, `filter: "[a" is not a glob of tool names: close each [ with ], and end none with a \`+"\n"+
+			`filter: "x\\" is not a glob of tool names: close each [ with ], and end none with a \`+"\n"+
 			`filter: cost tier "dear" is not one of free, cheap, expensive`, err.Error())
 	}
 }

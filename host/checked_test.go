@@ -76,8 +76,8 @@ func TestFlawedDefinitionsAreNotRemembered(t *testing.T) {
 		"a part not checked": {func(d *sdk.Tool) {
 			d.InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"pattern":"(a)\\1"}}}`)
 		}, false},
-		"no description":         {func(d *sdk.Tool) { d.Description = "" }, false},
-		"a name that is no name": {func(d *sdk.Tool) { d.Name = "a b" }, false},
+		"no description":            {func(d *sdk.Tool) { d.Description = "" }, false},
+		"a name that is not a name": {func(d *sdk.Tool) { d.Name = "a b" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := tool("second")

@@ -76,7 +76,7 @@ func validDecision(d policy.Decision) policy.Decision {
 	case "":
 		d.Effect, d.Reason = policy.Ask, cmp.Or(d.Reason, "the policy says nothing of it")
 	default:
-		d.Reason = fmt.Sprintf("the policy said %.40q, which is no effect", string(d.Effect))
+		d.Reason = fmt.Sprintf("the policy said %.40q, which is not an effect", string(d.Effect))
 		d.Effect = policy.Deny
 	}
 	return d

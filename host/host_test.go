@@ -168,7 +168,7 @@ func TestNewChecksOptions(t *testing.T) {
 		want    string
 	}{
 		"a tool without its plugin": {host.Options{Tools: map[string]host.ToolOptions{"run": {}}},
-			`"run", which is no full name`},
+			`"run", which is not a full name`},
 		"a glob of models": {host.Options{Tools: map[string]host.ToolOptions{
 			"test__run": {DescriptionFor: map[string]string{"gpt-[": "x"}}}}, `the glob "gpt-["`},
 		"a glob of tools": {host.Options{Plugins: map[string]host.PluginOptions{"test": {MayCall: []string{"[a"}}}},

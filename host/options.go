@@ -203,7 +203,7 @@ func (o *Options) checkNames() error {
 	var globs []string
 	for _, tool := range slices.Sorted(maps.Keys(o.Tools)) {
 		if plugin, own, _ := strings.Cut(tool, "__"); plugin == "" || own == "" {
-			return fmt.Errorf("host: Options.Tools has %.100q, which is no full name of a tool: use PLUGIN__TOOL", tool)
+			return fmt.Errorf("host: Options.Tools has %.100q, which is not a full name of a tool: use PLUGIN__TOOL", tool)
 		}
 		globs = slices.AppendSeq(globs, maps.Keys(o.Tools[tool].DescriptionFor))
 	}

@@ -105,8 +105,8 @@ func TestSocketThatIsTaken(t *testing.T) {
 		"live":      "is served by another process; name another one, or end it",
 		"datagrams": "is served by another process; name another one, or end it",
 		"folder":    "a folder is there",
-		"file":      "no socket",
-		"link":      "no socket",
+		"file":      "not a socket",
+		"link":      "not a socket",
 		long:        "the limit is ",
 	} {
 		h.withPlugin(t, fmt.Sprintf("serve {\n  socket = %q\n}\n", name))

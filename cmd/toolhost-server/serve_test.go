@@ -524,9 +524,9 @@ func TestServeThatCannotStart(t *testing.T) {
 		{[]string{"--profile", "nope"}, "", []string{"nope"}},
 		{[]string{"--drain", "-5s"}, "", []string{"--drain is -5s"}},
 		{nil, long, []string{"the limit is", "set XDG_RUNTIME_DIR"}},
-		{nil, filepath.Join(h.dir, "none"), []string{"$XDG_RUNTIME_DIR, ", "is no folder", "make it"}},
-		{nil, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is no folder", "make it"}},
-		{[]string{"--show-token"}, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is no folder"}},
+		{nil, filepath.Join(h.dir, "none"), []string{"$XDG_RUNTIME_DIR, ", "is not a folder", "make it"}},
+		{nil, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is not a folder", "make it"}},
+		{[]string{"--show-token"}, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is not a folder"}},
 	} {
 		there := *h
 		if c.runtime != "" {

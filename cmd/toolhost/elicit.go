@@ -117,7 +117,7 @@ func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationA
 	p.field("its host", u.Host)
 	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		name, _ := idna.Lookup.ToASCII(u.Hostname())
-		p.field("looked up as", cmp.Or(name, "nothing: it is no name"))
+		p.field("looked up as", cmp.Or(name, "nothing: it is not a name"))
 	}
 	yes, err := p.yes(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
 	if !yes {

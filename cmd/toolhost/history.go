@@ -309,7 +309,7 @@ func checkRecord(path string, named bool) error {
 		return fmt.Errorf("there is no file %s; --record takes a record, such as one that was moved away", path)
 	}
 	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file, so it is no record", path)
+		return fmt.Errorf("%s is not a regular file, so it is not a record", path)
 	}
 	return err
 }

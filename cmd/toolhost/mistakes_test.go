@@ -253,7 +253,7 @@ var inFiles = []mistake{
 		reads: cannotRun + `it is an archive of compiled code, not a program; is its package main?`},
 	{name: "an empty file", file: "", reads: cannotRun + `it is an empty file`},
 	{name: "a program that is no plugin", file: "#!/bin/sh\necho hello\nsleep 60\n",
-		reads: `it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before ` +
+		reads: `it printed "hello" in place of the handshake: it is not a toolhost plugin, or prints on standard output before ` +
 			`it serves; print on standard error`},
 }
 

@@ -177,7 +177,7 @@ func (l *Log) join(size int64) (*chain, error) {
 	return c, errors.Join(torn, cut)
 }
 
-// lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain
+// lastRecord is the place of the line's record. If the last line is not a record, which Verify reports, the chain
 // continues from the head.
 func lastRecord(line []byte, head Head) Head {
 	if l, err := unseal(bytes.TrimSuffix(line, []byte("\n"))); err == nil && l.Hash == l.right {

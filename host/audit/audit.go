@@ -191,8 +191,8 @@ func checkRecord(f *os.File) error {
 		return err
 	}
 	if _, ok := Parse(first.Text); !ok {
-		return fmt.Errorf("%s is not a log: its first line is no record, and it has no head; name another place for the log",
-			f.Name())
+		return fmt.Errorf("%s is not a log: its first line is not a record, and it has no head; name another place for "+
+			"the log", f.Name())
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func unseal(line []byte) (*link, error) {
 	cut := len(line) - sealed
 	l := &link{right: Hash(append(bytes.Clone(line[:cut]), '}'))}
 	if err := json.Unmarshal(line, l); err != nil {
-		return nil, errors.New("it is no record: its fields are of other kinds") // the library's words can hold the line's
+		return nil, errors.New("it is not a record: its fields are of other kinds") // the library's words can hold the line's
 	}
 	l.Hash = string(sealOf(line))
 	return l, nil

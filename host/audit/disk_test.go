@@ -31,7 +31,7 @@ func TestPlacesThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		filepath.Join(dir, "notes"): "notes is not a log: its first line is no record, and it has no head; name another " +
+		filepath.Join(dir, "notes"): "notes is not a log: its first line is not a record, and it has no head; name another " +
 			"place",
 		filepath.Join(dir, "to-log"):     "to-log is a link, and a log is not written through one; name the file that",
 		filepath.Join(dir, "to-notes"):   "is a link",

@@ -47,10 +47,10 @@ type verifier struct {
 	head   Head
 	number int      // of the line last read
 	last   Head     // the record last read
-	bad    *badLine // the line above, if it is no record
+	bad    *badLine // the line above, if it is not a record
 }
 
-// A badLine is no record. A torn record may follow that explains it.
+// A badLine is not a record. A torn record may follow that explains it.
 type badLine struct {
 	line  int
 	torn  Torn
@@ -172,7 +172,7 @@ type Fault string
 
 // The faults. One change may leave several: a line that was moved is missing at one place and extra at another.
 const (
-	FaultFormat  Fault = "format"  // the line is no record
+	FaultFormat  Fault = "format"  // the line is not a record
 	FaultTorn    Fault = "torn"    // the last line is unfinished
 	FaultContent Fault = "content" // the line's own hash is wrong: its content was changed
 	FaultOrder   Fault = "order"   // it does not follow the line above: a line was removed, added, moved or replaced

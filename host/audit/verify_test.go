@@ -49,10 +49,10 @@ func TestTampering(t *testing.T) {
 			"7:format", "it does not end in a hash"},
 		"other types": {func(l []string) []string {
 			return append(l, resealed(strings.Replace(l[5], `"seq":6`, `"seq":"6"`, 1)))
-		}, "7:format", "it is no record"},
+		}, "7:format", "it is not a record"},
 		"huge number": {func(l []string) []string {
 			return append(l, resealed(strings.Replace(l[5], `"seq":6`, `"seq":`+strings.Repeat("6", 5000), 1)))
-		}, "7:format", "it is no record"},
+		}, "7:format", "it is not a record"},
 		"sealed by hand": {func(l []string) []string {
 			return append(l,
 				resealed(strings.Replace(l[5], `"seq":6`, `"seq":7`, 1)))

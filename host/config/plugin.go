@@ -185,7 +185,7 @@ func checkDescription(s string) (problem, hint string) {
 func (r *reader) descriptions(in *hclfile.Body) map[string]string {
 	out := in.TextMap("description_for", func(glob string) (problem, hint string) {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			return "is no glob of model names", `write one such as "gemini-*": close each [ with ], and end none with a \`
+			return "is not a glob of model names", `write one such as "gemini-*": close each [ with ], and end none with a \`
 		}
 		return "", ""
 	}, checkDescription)

@@ -29,7 +29,7 @@ const exportPage = 200 // calls that are read at once; between two pages the ind
 // before it, and so does one that begins with a ', so that removing one ' gives the text back. All cells are quoted.
 func (i *Index) Export(ctx context.Context, f Filter, format string, limit int64, w io.Writer) error {
 	if format != FormatJSONL && format != FormatCSV {
-		return &FilterError{fmt.Sprintf("%q is no format of exports; there are %s and %s", format, FormatJSONL, FormatCSV)}
+		return &FilterError{fmt.Sprintf("%q is not a format of exports; there are %s and %s", format, FormatJSONL, FormatCSV)}
 	}
 	if limit < 0 {
 		return &FilterError{"the number of calls to export is below zero"}

@@ -66,7 +66,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		`"bogus" is no status`:       {Status: "bogus"},
 		`"OK" is no status`:          {Status: "OK"},
 		`"bogus" is no outcome`:      {Outcome: "bogus"},
-		`"bogus" is no effect`:       {Effects: []string{"ask", "bogus"}},
+		`"bogus" is not an effect`:   {Effects: []string{"ask", "bogus"}},
 		`the error code "E_BOGUS"`:   {Codes: []string{"E_TOOL", "E_BOGUS"}},
 		`the error code "tool"`:      {Codes: []string{"tool"}},
 		"at least -5s":               {AtLeast: -5 * time.Second},

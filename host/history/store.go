@@ -105,7 +105,7 @@ func openStore(ctx context.Context, at place) (*store, error) {
 
 var (
 	errOldVersion = errors.New("it is of an older version")
-	errForeign    = errors.New("it is no index of toolhost; name another place")
+	errForeign    = errors.New("it is not an index of toolhost; name another place")
 )
 
 func tryStore(ctx context.Context, at place) (_ *store, err error) {

@@ -255,7 +255,7 @@ func (i *Index) step(ctx context.Context, limit int64, wait bool) (more bool, er
 func openRecord(path string) (*os.File, error) {
 	f, err := fsutil.OpenRegular(path)
 	if errors.Is(err, fsutil.ErrIrregular) {
-		err = fmt.Errorf("%s is not a regular file, so it is no record", path)
+		err = fmt.Errorf("%s is not a regular file, so it is not a record", path)
 	}
 	return f, err
 }

@@ -161,7 +161,7 @@ func (r *Rule) judge(q *Query) (j Judgement, err error) {
 	defer caught(&err)
 	j, err = r.Judge(q)
 	if j.Effect != "" && !j.Effect.valid() {
-		err = fmt.Errorf("%q is no effect", j.Effect)
+		err = fmt.Errorf("%q is not an effect", j.Effect)
 	}
 	return j, err
 }

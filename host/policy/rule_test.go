@@ -232,7 +232,7 @@ func TestFailingJudges(t *testing.T) {
 		}, "it could not be judged: a panic: runtime error: slice bounds out of range [9:3]"},
 		{"an effect that there is not",
 			func(*policy.Query) (policy.Judgement, error) { return policy.Judgement{Effect: "yes"}, nil },
-			`it could not be judged: "yes" is no effect`},
+			`it could not be judged: "yes" is not an effect`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func (c codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil
 func (c codec) MarshalAppend(to []byte, message any) ([]byte, error) {
 	m, is := message.(proto.Message)
 	if !is {
-		return nil, fmt.Errorf("a %T is no message", message)
+		return nil, fmt.Errorf("a %T is not a message", message)
 	}
 	return c.write(to, m)
 }
@@ -105,7 +105,7 @@ func (c codec) MarshalAppend(to []byte, message any) ([]byte, error) {
 func (c codec) Unmarshal(b []byte, message any) error {
 	m, is := message.(proto.Message)
 	if !is {
-		return fmt.Errorf("a %T is no message", message)
+		return fmt.Errorf("a %T is not a message", message)
 	}
 	return c.read(b, m)
 }

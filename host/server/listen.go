@@ -72,7 +72,7 @@ func removeLeft(ctx context.Context, path string) error {
 	case there.IsDir():
 		return errors.New("cannot be made: a folder is there; name another one")
 	case there.Mode().Type() != fs.ModeSocket:
-		return errors.New("cannot be made: a file is there that is no socket; name another one, or move the file")
+		return errors.New("cannot be made: a file is there that is not a socket; name another one, or move the file")
 	}
 	probe, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "unix", path)
 	switch {

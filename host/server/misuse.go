@@ -140,7 +140,7 @@ func errorText(err *connect.Error) []byte {
 	return text
 }
 
-// An errorWriter gives an error of a unary method a detail, if it has none: those of a body that is no message come
+// An errorWriter gives an error of a unary method a detail, if it has none: those of a body that is not a message come
 // from before all interceptors.
 type errorWriter struct {
 	http.ResponseWriter

@@ -235,7 +235,7 @@ func TestProgramsThatEndEarly(t *testing.T) {
 				"\"sh\\r\"; save it with LF alone"},
 		"a signal": {"kill -SEGV $$", "killed by SIGSEGV before the handshake"},
 		"other words": {"echo hello; sleep 60",
-			`it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before ` +
+			`it printed "hello" in place of the handshake: it is not a toolhost plugin, or prints on standard output before ` +
 				`it serves`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,9 +35,9 @@ func TestBadStarts(t *testing.T) {
 		"mute": 10 * time.Second, "bequeaths": 10 * time.Second,
 	}
 	for role, words := range map[string][]string{
-		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
+		"garbage":     {"hello, I am no plugin", "not a toolhost plugin"},
 		"half":        {`not ready within 10s: no handshake; it printed "1|1|unix", and not the end of that line`},
-		"long":        {"no toolhost plugin"},
+		"long":        {"not a toolhost plugin"},
 		"silent":      {"not ready within 1s: no handshake;", "serve before all slow work"},
 		"stopped":     {"not ready within 1s: no handshake;"},
 		"exits":       {"before the handshake", "exited with code 3", "I cannot go on"},

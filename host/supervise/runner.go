@@ -204,7 +204,7 @@ func checkHandshake(line, socketDir string) error {
 			f[1])
 	case at.network == "tcp" && tcpLoopback:
 		if port, err := netip.ParseAddrPort(at.name); err != nil || port.Addr() != loopback || port.Port() == 0 {
-			return fmt.Errorf("it listens at %.120q, which is no port of 127.0.0.1", at.name)
+			return fmt.Errorf("it listens at %.120q, which is not a port of 127.0.0.1", at.name)
 		}
 	case at.network != "unix":
 		return fmt.Errorf("it listens on %.20q; plugins must listen on a Unix socket in PLUGIN_UNIX_SOCKET_DIR", f[2])
@@ -246,6 +246,6 @@ func checkSocket(socket, socketDir string) error {
 }
 
 func notAHandshake(line string) error {
-	return fmt.Errorf("it printed %.80q in place of the handshake: it is no toolhost plugin, or prints on standard "+
+	return fmt.Errorf("it printed %.80q in place of the handshake: it is not a toolhost plugin, or prints on standard "+
 		"output before it serves; print on standard error", line)
 }

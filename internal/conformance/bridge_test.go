@@ -88,7 +88,7 @@ func topNames(t testing.TB, object json.RawMessage) (names []string) {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
-			t.Fatalf("%.300s is no object", object)
+			t.Fatalf("%.300s is not an object", object)
 		}
 		names = append(names, name.(string))
 	}
@@ -204,7 +204,7 @@ func objectOf(t testing.TB, text json.RawMessage) map[string]json.RawMessage {
 	t.Helper()
 	out := map[string]json.RawMessage{}
 	if text != nil && json.Unmarshal(text, &out) != nil {
-		t.Errorf("%.300s is no object", text)
+		t.Errorf("%.300s is not an object", text)
 	}
 	return out
 }

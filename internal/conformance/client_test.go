@@ -114,7 +114,7 @@ func (c *client) receive(stdout io.Reader) {
 		}
 		var m message
 		if json.Unmarshal(line, &m) != nil {
-			c.t.Errorf("%s prints what is no message: %.200q", c.cmd.Path, line)
+			c.t.Errorf("%s prints what is not a message: %.200q", c.cmd.Path, line)
 			continue
 		}
 		c.dispatch(m)

@@ -16,7 +16,7 @@ import (
 )
 
 // A hostile server behind an address costs its own calls: one that sends a byte now and then, one that never ends its
-// answer, one that redirects to another host, one that answers with what is no message.
+// answer, one that redirects to another host, one that answers with what is not a message.
 func TestHostileHTTP(t *testing.T) {
 	long(t)
 	for name, handle := range map[string]func(t *testing.T) http.HandlerFunc{

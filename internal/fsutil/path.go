@@ -127,7 +127,7 @@ func UserFolder(variable string, belowHome ...string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("$%s is no absolute path, and %w; set one of them", variable, err)
+			return "", fmt.Errorf("$%s is not an absolute path, and %w; set one of them", variable, err)
 		}
 		dir = filepath.Join(append([]string{home}, belowHome...)...)
 	}

@@ -178,7 +178,7 @@ func (p *process) connect(ctx context.Context, line string) error {
 		return fmt.Errorf("it speaks version %.20q of the protocol; this is version 1", f[1])
 	case f[2] == "tcp":
 		if !strings.HasPrefix(f[3], "127.0.0.1:") {
-			return fmt.Errorf("it listens at %.200q, which is no port of 127.0.0.1", f[3])
+			return fmt.Errorf("it listens at %.200q, which is not a port of 127.0.0.1", f[3])
 		}
 		p.address = "passthrough:///" + f[3]
 	case filepath.Dir(f[3]) != p.dir:

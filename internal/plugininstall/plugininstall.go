@@ -273,7 +273,7 @@ func (c *choice) listed() string {
 func (s *Staged) fromTar(ctx context.Context, f io.Reader) error {
 	unzipped, err := gzip.NewReader(&untilDone{ctx, f})
 	if err != nil {
-		return fmt.Errorf("it is no gzip archive: %w", err)
+		return fmt.Errorf("it is not a gzip archive: %w", err)
 	}
 	limited := &io.LimitedReader{R: unzipped, N: maxUnpacked}
 	archive := tar.NewReader(limited)
@@ -315,7 +315,7 @@ func (s *Staged) fromZip(ctx context.Context, f *os.File) error {
 	}
 	archive, err := zip.NewReader(f, info.Size())
 	if err != nil {
-		return fmt.Errorf("it is no zip archive: %w", err)
+		return fmt.Errorf("it is not a zip archive: %w", err)
 	}
 	if len(archive.File) > maxEntries {
 		return fmt.Errorf("it has more than %d entries", maxEntries)
@@ -366,7 +366,7 @@ func checkDirectory(f io.ReaderAt, size int64) error {
 	}
 	at := bytes.LastIndex(buf, []byte("PK\x05\x06"))
 	if at < 0 || len(buf)-at < endSize {
-		return errors.New("it is no zip archive")
+		return errors.New("it is not a zip archive")
 	}
 	end := buf[at:]
 	records, length := binary.LittleEndian.Uint16(end[10:]), binary.LittleEndian.Uint32(end[12:])

@@ -172,7 +172,7 @@ func checkEmpty(dir string) error {
 	info, there := os.Lstat(dir)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrPermission) && there == nil && !info.IsDir(): // a file, or a link to none
-		return fmt.Errorf("%s is no folder; nothing was written. Fix: name a new folder with --dir", dir)
+		return fmt.Errorf("%s is not a folder; nothing was written. Fix: name a new folder with --dir", dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -258,7 +258,8 @@ var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod mus
 func FindSDK(named, released, program string) (SDK, error) {
 	switch {
 	case named != "" && !isSource(named):
-		return SDK{}, fmt.Errorf("--sdk %s is no folder with the module %s: it has no go.mod that says so", named, toolhost)
+		return SDK{}, fmt.Errorf("--sdk %s is not a folder with the module %s: it has no go.mod that says so", named,
+			toolhost)
 	case named != "":
 		return SDK{Dir: named}, nil
 	case released != "":

@@ -136,7 +136,7 @@ func TestFindSDK(t *testing.T) {
 		fails                    string
 	}{
 		{source, "v0.2.0", "", SDK{Dir: source}, ""},
-		{other, "v0.2.0", "", SDK{}, "is no folder with the module"},
+		{other, "v0.2.0", "", SDK{}, "is not a folder with the module"},
 		{"", "v0.2.0", program(source), SDK{Version: "v0.2.0"}, ""},
 		{"", "", program(source), SDK{Dir: source}, ""},
 		{"", "", program(source, "bin"), SDK{Dir: source}, ""},
@@ -217,7 +217,7 @@ func TestFolders(t *testing.T) {
 	}
 	checkNames(t, "mine", "notes")
 	o.Dir = "mine/notes"
-	if _, err := Create(o); err == nil || !strings.HasPrefix(err.Error(), "mine/notes is no folder; nothing was written") {
+	if _, err := Create(o); err == nil || !strings.HasPrefix(err.Error(), "mine/notes is not a folder; nothing was written") {
 		t.Error(err)
 	}
 	for _, dir := range []string{"cloned", "new/deep"} { // an empty clone, and a folder that is not there

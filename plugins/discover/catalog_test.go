@@ -227,7 +227,7 @@ func TestSchemas(t *testing.T) {
 		{"parameters", `"parameters":{"type":"object","required":["a"]}`, `{"type":"object","required":["a"]}`},
 		{"both", `"parametersJsonSchema":{"type":"object","title":"j"},"parameters":{"type":"object","title":"p"}`,
 			`{"type":"object","title":"j"}`},
-		{"the first is no object", `"parametersJsonSchema":[1],"parameters":{"type":"object","title":"p"}`,
+		{"the first is not an object", `"parametersJsonSchema":[1],"parameters":{"type":"object","title":"p"}`,
 			`{"type":"object","title":"p"}`},
 		{"neither is an object", `"parametersJsonSchema":true,"parameters":null`, `{"type":"object"}`},
 		{"as for MCP", `"inputSchema":{"type":"object","required":["a"]}`, `{"type":"object","required":["a"]}`},

@@ -120,7 +120,7 @@ func canonicalHost(host string) (string, error) {
 	}
 	name, err := names.ToASCII(host)
 	if err != nil {
-		return "", fmt.Errorf("%q is no host name", host)
+		return "", fmt.Errorf("%q is not a host name", host)
 	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	return name, checkName(name)
@@ -132,9 +132,9 @@ func checkName(name string) error {
 	case name == "":
 		return errors.New("it names no host")
 	case len(name) > 253 || slices.ContainsFunc(labels, func(l string) bool { return l == "" || len(l) > 63 }):
-		return fmt.Errorf("%.300q is no host name", name)
+		return fmt.Errorf("%.300q is not a host name", name)
 	case strings.ContainsFunc(name, notInHostName):
-		return fmt.Errorf("%q is no host name", name)
+		return fmt.Errorf("%q is not a host name", name)
 	case numeric(labels[len(labels)-1]):
 		return fmt.Errorf("%q is a number that programs read differently; an IPv4 address has four decimal parts, without "+
 			"leading zeros", name)
@@ -210,7 +210,7 @@ func splitPort(text string) (host string, port uint16, err error) {
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, fmt.Errorf("%q is no port", digits)
+		return "", 0, fmt.Errorf("%q is not a port", digits)
 	}
 	return host, uint16(n), nil
 }
@@ -388,7 +388,7 @@ func portNumber(u *url.URL) (uint16, error) {
 	}
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%q is no port", u.Port())
+		return 0, fmt.Errorf("%q is not a port", u.Port())
 	}
 	return uint16(n), nil
 }

@@ -215,7 +215,7 @@ func TestUnsentURLsSayWhatToDo(t *testing.T) {
 	for text, says := range map[string]string{
 		"https://x.example/?q=a\tb": "%09", "https://x.example/a\nb": "%0A", "https://x.example/?q=\x00": "%00",
 		"https://x.example/\u0085b": "%C2%85", "https://x.example/?q=\xe9": "%E9", "https://x.ex\x7fample/": "%7F",
-		"https://x ample/?q=1": `character " "`, "https://x<y/": `"x<y" is no host`, `https://x"y/`: `"x\"y" is no host`,
+		"https://x ample/?q=1": `character " "`, "https://x<y/": `"x<y" is not a host`, `https://x"y/`: `"x\"y" is not a host`,
 		`https://x.example\path`:                                  `character "\\"`,
 		"https://x.example/?q=" + strings.Repeat(" ", 3000) + "x": "9022 bytes",
 	} {

@@ -256,7 +256,7 @@ func parseAllowance(text string) (allowance, error) {
 	}
 	if address, _, ok := strings.Cut(text, "/"); ok {
 		if _, err := netip.ParseAddr(address); err == nil {
-			return allowance{}, errors.New("it is no block of addresses, such as 10.0.0.0/8")
+			return allowance{}, errors.New("it is not a block of addresses, such as 10.0.0.0/8")
 		}
 	}
 	hosts, err := parsePattern(text)

@@ -156,7 +156,8 @@ func (in *postArgs) outgoing(s *settings) (outgoing, error) {
 	case in.Body != nil && in.JSON != nil:
 		return o, invalid("body and json are both given; give one of them")
 	case in.ContentType != "" && (typeErr != nil || !httpguts.ValidHeaderFieldValue(in.ContentType)):
-		return o, invalid("content_type %.100q is no media type, such as application/x-www-form-urlencoded", in.ContentType)
+		return o, invalid("content_type %.100q is not a media type, such as application/x-www-form-urlencoded",
+			in.ContentType)
 	}
 	contentType := in.ContentType
 	switch {

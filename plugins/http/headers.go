@@ -86,7 +86,7 @@ func plainHeaders(given map[string]string) (http.Header, error) {
 		size += len(name) + len(value)
 		switch canonical := http.CanonicalHeaderKey(name); {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, fmt.Errorf("%.100q is no name for a header", name)
+			return nil, fmt.Errorf("%.100q is not a name for a header", name)
 		case !httpguts.ValidHeaderFieldValue(value):
 			return nil, fmt.Errorf("the value of the header %s has control characters", canonical)
 		case slices.Contains(ofConnection, canonical):

@@ -271,7 +271,7 @@ func checkEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case !envName.MatchString(name):
-			return invalid("env: %q is no name for a variable; letters, digits and _ only", name)
+			return invalid("env: %q is not a name for a variable; letters, digits and _ only", name)
 		case strings.ContainsRune(env[name], 0):
 			return invalid("env: the value of %s has a NUL character, which no variable can hold; pass it through stdin", name)
 		case proctree.Reserved(name), strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"):

@@ -165,7 +165,7 @@ func (a AllowedSecrets) Check() error {
 	for _, pattern := range a {
 		if pattern == "" || path.IsAbs(pattern) || !doublestar.ValidatePattern(pattern) {
 			return &sdk.Error{Name: "InvalidConfig",
-				Message: fmt.Sprintf("allow_secrets: %q is no pattern of paths in the workspace", pattern),
+				Message: fmt.Sprintf("allow_secrets: %q is not a pattern of paths in the workspace", pattern),
 				Suggestion: `Write paths relative to the workspace, such as "config/test.pem" or "testdata/**/*.key"; close each ` +
 					`[ and {.`}
 		}

@@ -151,7 +151,7 @@ func (p Place) Check() error {
 		named = "$XDG_RUNTIME_DIR"
 	}
 	if info, err := os.Stat(at); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no place for runtime files: %s, %s, is no folder; make it, or set XDG_RUNTIME_DIR to "+
+		return fmt.Errorf("there is no place for runtime files: %s, %s, is not a folder; make it, or set XDG_RUNTIME_DIR to "+
 			"one of yours", named, at)
 	}
 	if n := len(p.Socket()); n > MaxSocket {

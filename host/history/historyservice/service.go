@@ -214,7 +214,7 @@ func (s *Service) filter(m *apiv1.CallFilter) (history.Filter, error) {
 	}
 	if d := m.GetAtLeast(); d != nil {
 		if err := d.CheckValid(); err != nil {
-			return f, s.fail(connect.CodeInvalidArgument, "at_least is no length of time: "+err.Error(), "")
+			return f, s.fail(connect.CodeInvalidArgument, "at_least is not a length of time: "+err.Error(), "")
 		}
 		f.AtLeast = d.AsDuration()
 	}

@@ -143,7 +143,7 @@ func otherOperator(before, after string) wording {
 	}
 	for _, o := range otherOperators {
 		if strings.HasPrefix(after, o.text) {
-			return wording{"this is no operator here", o.hint}
+			return wording{"this is not an operator here", o.hint}
 		}
 	}
 	return wording{}

@@ -476,8 +476,8 @@ func TestBrokenResults(t *testing.T) {
 			"part 2 (chart) is of a kind that is not known", sdk.CodeProtocol},
 		"a part of broken JSON": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`{"type":`)}),
 			"part 2 (chart) has JSON that is not valid", sdk.CodeProtocol},
-		"a part of JSON that is no object": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`["chart"]`)}),
-			"part 2 (chart) has JSON that is no object", sdk.CodeProtocol},
+		"a part of JSON that is not an object": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`["chart"]`)}),
+			"part 2 (chart) has JSON that is not an object", sdk.CodeProtocol},
 		"a text of bytes": {with(&pluginv1.Content{Type: "text", Data: []byte("x")}),
 			"part 2 (text) has bytes beside its text", sdk.CodeProtocol},
 		"an image of nothing": {with(&pluginv1.Content{Type: "image", MimeType: "image/png"}),
@@ -544,7 +544,7 @@ func TestBrokenPreviews(t *testing.T) {
 		says string
 	}{
 		"structured": {&pluginv1.PreviewResponse{Structured: []byte(`{`)}, "is not valid"},
-		"a list":     {&pluginv1.PreviewResponse{Structured: []byte(`[]`)}, "is no object"},
+		"a list":     {&pluginv1.PreviewResponse{Structured: []byte(`[]`)}, "is not an object"},
 		"a part": {&pluginv1.PreviewResponse{Content: []*pluginv1.Content{{Type: "image"}}},
 			"part 1 (image) has no data"},
 		"a good one": {&pluginv1.PreviewResponse{Structured: []byte(`{}`), Content: []*pluginv1.Content{{Type: "text"}}},

@@ -199,7 +199,7 @@ func resultFromWire(r *pluginv1.Result) *sdk.Result {
 	out := &sdk.Result{Content: content, Structured: validJSON(r.GetStructured()), Truncated: r.GetTruncated(),
 		Extra: validObject(r.GetExtra())}
 	if len(r.GetExtra()) > 0 && out.Extra == nil {
-		faults = append(faults, "the JSON of its extra members "+cmp.Or(jsonFault(r.GetExtra()), "is no object"))
+		faults = append(faults, "the JSON of its extra members "+cmp.Or(jsonFault(r.GetExtra()), "is not an object"))
 	}
 	if len(r.GetStructured()) > 0 && out.Structured == nil {
 		faults = append(faults, "the structured JSON "+jsonFault(r.GetStructured()))

@@ -148,7 +148,7 @@ func TestRequestsOfALaterTime(t *testing.T) {
 	}
 	var old pluginv1.Started
 	if err := proto.Unmarshal(raw, &old); err != nil {
-		t.Errorf("it is no message for an old host: %v", err)
+		t.Errorf("it is not a message for an old host: %v", err)
 	}
 }
 

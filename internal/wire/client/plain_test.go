@@ -44,7 +44,7 @@ func decodeWhole(t *testing.T, frame []byte) (id uint64, started int, r *sdk.Res
 	t.Helper()
 	var m pluginv1.SessionEvent
 	if err := wire.Decode(frame, &m); err != nil {
-		t.Fatalf("%x is no message: %v", frame, err)
+		t.Fatalf("%x is not a message: %v", frame, err)
 	}
 	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	c.deliver(&m)

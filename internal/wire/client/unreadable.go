@@ -25,7 +25,7 @@ func CheckResult(r *sdk.Result) error {
 		faults = append(faults, "the structured JSON "+fault)
 	}
 	if len(r.Extra) > 0 && validObject(r.Extra) == nil {
-		faults = append(faults, "the JSON of its extra members "+cmp.Or(jsonFault(r.Extra), "is no object"))
+		faults = append(faults, "the JSON of its extra members "+cmp.Or(jsonFault(r.Extra), "is not an object"))
 	}
 	faults = addInputFaults(faults, r)
 	if len(faults) == 0 {
@@ -63,7 +63,7 @@ func partFault(c sdk.Content, raw []byte) string {
 	case jsonFault(raw) != "":
 		return "has JSON that " + jsonFault(raw)
 	case len(raw) > 0 && validObject(raw) == nil:
-		return "has JSON that is no object"
+		return "has JSON that is not an object"
 	case len(c.Extra) > 0 && (jsonFault(c.Extra) != "" || validObject(c.Extra) == nil):
 		return "has extra members that cannot be read"
 	case len(raw) > 0:
@@ -136,7 +136,7 @@ func withFaults(said *sdk.Error, faults []string) *sdk.Error {
 func unreadablePreview(p *pluginv1.PreviewResponse) *sdk.Error {
 	_, faults := readable(p.GetContent())
 	if raw := p.GetStructured(); len(raw) > 0 && validObject(raw) == nil {
-		faults = append(faults, "its structured part "+cmp.Or(jsonFault(raw), "is no object"))
+		faults = append(faults, "its structured part "+cmp.Or(jsonFault(raw), "is not an object"))
 	}
 	if len(faults) == 0 {
 		return nil

@@ -68,7 +68,7 @@ func openTop(above *os.Root, base string) (*os.Root, error) {
 	case err != nil:
 		return nil, err
 	case !named.IsDir():
-		return nil, fmt.Errorf("%s is no folder", base)
+		return nil, fmt.Errorf("%s is not a folder", base)
 	case named.Mode()&owners != owners:
 		_ = above.Chmod(base, owners)
 	}
