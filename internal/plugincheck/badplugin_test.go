@@ -51,6 +51,9 @@ func serveBadly(breaks string) {
 		noteStart(cmd, file)
 		os.Exit(3)
 	}
+	if breaks == "panics by hand" {
+		panic("no database")
+	}
 	if os.Getenv(wire.EnvCookie) == "" {
 		if breaks != "by_hand" {
 			fmt.Fprintln(os.Stderr, "a plugin of a test")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"slices"
 	"strings"
@@ -42,10 +43,15 @@ func (c *checker) byHand(ctx context.Context) *problem {
 	case err != nil && !ok:
 		if why := supervise.Diagnose(c.Command[0]); why != "" { // the system does not say what of a script is wrong
 			err = errors.New(why)
+		} else if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err
 		}
-		return failed("Build it for this machine, and make it executable: chmod +x.", "it cannot be run: %v", err)
+		return failed("Name the program that was built for this machine, or a script that begins with #! and can be "+
+			"executed.", "%s cannot be run: %v", c.Command[0], err)
 	case !ok || exit.ExitCode() != 2:
 		return warned(fix, "run without a host it ended with exit code %d", cmd.ProcessState.ExitCode())
+	case stderr.panicked(): // with the same exit code
+		return warned(fix, "run without a host it panics%s", stderr.quote())
 	case !stderr.any():
 		return warned(fix, "run without a host it says nothing on standard error")
 	}
@@ -73,6 +79,9 @@ func handshakeFix(err error) string {
 	switch {
 	case errors.Is(err, errStopped):
 		return stoppedFix
+	case errors.As(err, new(*foreignError)):
+		return "Serve in the process that the host starts: begin the last line of a script with exec, and start no other " +
+			"process that serves."
 	case !ended:
 		return serve
 	case e.said:

@@ -89,7 +89,7 @@ func TestHandshakeFix(t *testing.T) {
 		"start hangs":                    {serve, "waiting for the database"},
 		"start ends no line":             {serve, `it printed "1|1|unix|/tmp/x|grpc|", and not the end of that line within 1s`},
 		"start closes its output":        {serve, "it printed no whole line on standard output, and closed that"},
-		"start in a child":               {serve, "a host refuses it, which talks only to the process that it has started"},
+		"start in a child":               {"Serve in the process", "it does not serve in the process that was started"},
 		"handshake":                      {serve, `its first line is "hello\n"`},
 	} {
 		t.Run(breaks, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestExamplesFailOnce(t *testing.T) {
 func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
-		"missing":     {"", "no such file or directory"},
+		"missing":     {"", "missing cannot be run: no such file or directory"},
 		"crlf":        {"#!/bin/sh\r\nexit 2\r\n", "its lines end with CR LF"},
 		"interpreter": {"#!/no/such/interpreter\n", "the interpreter of its #! line, /no/such/interpreter, does not exist"},
 		"text":        {"exit 2\n", "it is a text with no #! line"},
@@ -181,6 +181,15 @@ func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
+	}
+}
+
+// A panic has the exit code that a plugin has when a person runs it.
+func TestPanicByHandIsFound(t *testing.T) {
+	c := &checker{Options: Options{Command: []string{os.Args[0], "bad-plugin", "panics by hand"}, Timeout: time.Minute}}
+	const want = "run without a host it panics; panic: no database (badplugin_test.go:"
+	if found := c.byHand(t.Context()); found == nil || found.status != Warn || !strings.HasPrefix(found.message, want) {
+		t.Errorf("%+v, want %q", found, want)
 	}
 }
 

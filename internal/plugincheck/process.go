@@ -168,6 +168,9 @@ type endedError struct {
 
 func (e *endedError) Unwrap() error { return e.error }
 
+// A foreignError means that another process serves than the one that was started.
+type foreignError struct{ error }
+
 // connect reads the handshake and makes the client.
 func (p *process) connect(ctx context.Context, line string) error {
 	f := strings.Split(strings.TrimRight(line, "\r\n"), "|")
@@ -191,8 +194,7 @@ func (p *process) connect(ctx context.Context, line string) error {
 	}
 	_, _, err = wire.PeerCredentials(p.cmd.Process.Pid).ClientHandshake(ctx, "", conn)
 	if _ = conn.Close(); err != nil {
-		return fmt.Errorf("a host refuses it, which talks only to the process that it has started (a script ends with "+
-			"exec): %w", err)
+		return &foreignError{err}
 	}
 	if p.conn, err = p.dial(p.token); err != nil {
 		return err
@@ -293,6 +295,13 @@ func (t *tail) Write(data []byte) (int, error) {
 		t.text = append(t.text[:0], t.text[n:]...)
 	}
 	return len(data), nil
+}
+
+// panicked reports whether the end is a panic.
+func (t *tail) panicked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.trace.InTrace()
 }
 
 // any reports whether anything but blanks was printed.

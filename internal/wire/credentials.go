@@ -39,7 +39,11 @@ func (peerInfo) AuthType() string { return "peercred" }
 // ClientHandshake checks the plugin.
 func (c peerCredentials) ClientHandshake(_ context.Context, _ string, conn net.Conn) (
 	net.Conn, credentials.AuthInfo, error) {
-	return c.check(conn)
+	conn, info, err := c.check(conn)
+	if err != nil {
+		err = fmt.Errorf("it does not serve in the process that was started (a script ends with exec): %w", err)
+	}
+	return conn, info, err
 }
 
 // ServerHandshake checks the host.

@@ -120,8 +120,8 @@ func ResultTooLarge(size int, large int64) *pluginv1.Error {
 		return payloadTooLarge("result", size)
 	}
 	most := MaxResult + int(large)
-	return TooLarge(most, "the result has %d bytes; the limit is %d, of which %d may be in parts of up to 1 MiB", size,
-		most, MaxResult)
+	return TooLarge(most, "the result has %d bytes; the limit is %d (%d MiB), of which 4 MiB may be in parts of up to "+
+		"1 MiB", size, most, most>>20)
 }
 
 func details[V any](facts map[string]V) []byte {

@@ -381,7 +381,7 @@ func TestLargePartsThatAreNone(t *testing.T) {
 func TestResultTooLarge(t *testing.T) {
 	for large, want := range map[int64]string{
 		0:        "the result has 83886080 bytes; the limit is 4194304 (4 MiB)",
-		64 << 20: "the result has 83886080 bytes; the limit is 71303168, of which 4194304 may be in parts of up to 1 MiB",
+		64 << 20: "the result has 83886080 bytes; the limit is 71303168 (68 MiB), of which 4 MiB may be in parts of up to 1 MiB",
 	} {
 		if e := ResultTooLarge(80<<20, large); e.GetMessage() != want {
 			t.Errorf("%s\nwant %s", e.GetMessage(), want)

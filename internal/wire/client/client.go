@@ -234,19 +234,26 @@ type BrokenError struct {
 	Err       error
 }
 
+// transportWords are what gRPC writes before the system's own words.
+var transportWords = strings.NewReplacer(`connection error: desc = "`, "", "transport: ", "", "Error while dialing: ", "",
+	"error reading from server: ", "")
+
 // Error says what broke.
 func (e *BrokenError) Error() string {
 	if errors.Is(e.Err, io.EOF) {
 		return "the plugin ended the call without a result"
 	}
 	if s, ok := status.FromError(e.Err); ok {
+		said := oneLine(s.Message(), maxStatus)
 		// This is of wire.PeerCredentials.
-		if _, why, refused := strings.Cut(s.Message(), "authentication handshake failed: "); refused {
-			return "a host refuses it, which talks only to the process that it has started (a script ends with exec): " +
-				strings.TrimSuffix(oneLine(why, maxStatus), `"`)
+		if _, why, refused := strings.Cut(said, "authentication handshake failed: "); refused {
+			return strings.TrimSuffix(why, `"`)
 		}
-		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", cmp.Or(oneLine(s.Message(), maxStatus),
-			"a status without a message"), s.Code())
+		if s.Code() == codes.Unavailable {
+			return "the plugin ended or its connection broke: " + strings.TrimSuffix(transportWords.Replace(said), `"`)
+		}
+		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", cmp.Or(said, "a status without a message"),
+			s.Code())
 	}
 	return "the plugin or its connection broke: " + e.Err.Error()
 }

@@ -21,12 +21,14 @@ import (
 
 func TestBrokenErrorSaysWhat(t *testing.T) {
 	for want, err := range map[string]error{
-		"the plugin ended the call without a result": io.EOF,
-		"the plugin or its connection broke: connection reset (Unavailable)": status.Error(codes.Unavailable,
-			"connection reset"),
-		"the plugin or its connection broke: odd": errors.New("odd"),
-		"a host refuses it, which talks only to the process that it has started (a script ends with exec): why": status.Error(
-			codes.Unavailable, `connection error: desc = "transport: authentication handshake failed: why"`),
+		"the plugin ended the call without a result":                 io.EOF,
+		"the plugin ended or its connection broke: connection reset": status.Error(codes.Unavailable, "connection reset"),
+		"the plugin ended or its connection broke: EOF":              status.Error(codes.Unavailable, "error reading from server: EOF"),
+		"the plugin ended or its connection broke: dial unix /s: connect: connection refused": status.Error(codes.Unavailable,
+			`connection error: desc = "transport: Error while dialing: dial unix /s: connect: connection refused"`),
+		"the plugin or its connection broke: odd (Internal)": status.Error(codes.Internal, "odd"),
+		"the plugin or its connection broke: odd":            errors.New("odd"),
+		"why": status.Error(codes.Unavailable, `connection error: desc = "transport: authentication handshake failed: why"`),
 	} {
 		e := &BrokenError{Err: err}
 		if e.Error() != want || !errors.Is(e, err) {

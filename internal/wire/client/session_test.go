@@ -52,7 +52,7 @@ func TestSessionsThatBreakRules(t *testing.T) {
 		"an odd status": {func(s sessionStream, id uint64) error {
 			return s.Send(&pluginv1.SessionEvent{Id: id, Status: &pluginv1.Status{Code: -1, Message: "odd"}})
 		}, "odd"},
-		"the end of the session": {func(sessionStream, uint64) error { return io.EOF }, "it was closed (Unavailable)"},
+		"the end of the session": {func(sessionStream, uint64) error { return io.EOF }, "broke: the connection of the session ended: it was closed"},
 		"too many events at once": {func(s sessionStream, id uint64) error {
 			return s.Send(&pluginv1.SessionEvent{Id: id, Events: make([]*pluginv1.CallEvent, 4001)})
 		}, "4001 elements"},
