@@ -118,7 +118,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	case err != nil && (!missing || none.Named): // it may name another record than the user's own
 		return errors.Join(err, errors.New(advice))
 	case err == nil && c.Audit != nil && c.Audit.Path != "" && !c.Trusted():
-		return errors.Join(&bootstrap.UntrustedError{Path: c.Path}, errors.New(advice))
+		return errors.Join(c.Untrusted(), errors.New(advice))
 	case err == nil && c.Audit != nil:
 		named, where, dir, recorded = c.Audit.Path, c.Audit.Where, c.Dir, true
 	}

@@ -32,7 +32,7 @@ func adviceFor(err error) string {
 		}
 		return text + exampleDirs()
 	}
-	if e, ok := errors.AsType[*bootstrap.UntrustedError](err); ok && !e.Refused {
+	if e, ok := errors.AsType[*bootstrap.UntrustedError](err); ok && !e.Refused && e.List == nil {
 		return fmt.Sprintf("\n  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it "+
 			"this once.", filepath.Base(e.Path))
 	}

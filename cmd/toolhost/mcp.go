@@ -149,7 +149,7 @@ func (g *globals) rereadIdentities(f mcpFlags, s *mcpserver.Server) error {
 		return err
 	}
 	if !c.Trusted() {
-		return &bootstrap.UntrustedError{Path: c.Path}
+		return c.Untrusted()
 	}
 	all, err := f.identities(c)
 	if err != nil {

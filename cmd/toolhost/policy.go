@@ -66,7 +66,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	}
 	d, err := s.Catalog().Explain(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
-		return &bootstrap.UntrustedError{Path: s.Config().Path} // so the tool's definition is not known
+		return c.Untrusted() // so the tool's definition is not known
 	} else if coded {
 		return newRefusal(e, listed(e, tool)+quotingAdvice(e, args[1:]))
 	} else if err != nil {

@@ -186,7 +186,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	s := &snapshot{Plugins: p, trusted: c.Trusted()}
 	switch {
 	case !s.trusted && !o.Offline:
-		return nil, &UntrustedError{Path: c.Path}
+		return nil, c.Untrusted()
 	case len(o.Plugins) > 0 && ctx.Err() != nil: // an interrupted discovery did not find all plugins
 		return nil, ctx.Err()
 	}

@@ -57,7 +57,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 		return nil, err
 	}
 	if start && !c.Trusted() {
-		return nil, &UntrustedError{Path: c.Path}
+		return nil, c.Untrusted()
 	}
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)

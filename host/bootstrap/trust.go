@@ -34,11 +34,25 @@ type TrustRequest struct {
 // An UntrustedError means that a configuration was found but is not trusted, so nothing in it was run.
 type UntrustedError struct {
 	Path    string
-	Refused bool // a person was asked and said no
+	Refused bool  // a person was asked and said no
+	List    error // why the list of trusted files cannot be read
 }
 
 func (e *UntrustedError) Error() string {
-	return filepath.Base(e.Path) + " is not trusted, so nothing of it was run"
+	text := filepath.Base(e.Path) + " is not trusted, so nothing of it was run"
+	if e.List != nil {
+		text += "; what is trusted is not known: " + e.List.Error()
+	}
+	return text
+}
+
+// Unwrap returns why the list cannot be read.
+func (e *UntrustedError) Unwrap() error { return e.List }
+
+// Untrusted is the error of a configuration that is not Trusted.
+func (c *Configuration) Untrusted() *UntrustedError {
+	_, err := readTrusted()
+	return &UntrustedError{Path: c.Path, List: err}
 }
 
 // Trusted reports whether the configuration may start programs and loosen rules: the user chose it, or trusted it in
@@ -76,7 +90,7 @@ func (c *Configuration) Admit(ctx context.Context) error {
 		return nil
 	}
 	if c.options.AskTrust == nil {
-		return &UntrustedError{Path: c.Path}
+		return c.Untrusted()
 	}
 	yes, err, request := false, errors.New("asking panicked"), c.TrustRequest(ctx)
 	callback.Run(c.logger(), "bootstrap.Options.AskTrust", func() { yes, err = c.options.AskTrust(ctx, request) })

@@ -63,6 +63,44 @@ func TestTrustIsForWhatWasRead(t *testing.T) {
 	}
 }
 
+// A list that cannot be read is told apart from one without the file.
+func TestWhyNothingIsTrusted(t *testing.T) {
+	trusting(t)
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "# good\n")
+	if err := trustFile(path); err != nil {
+		t.Fatal(err)
+	}
+	list, err := UserFile("trusted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const none = "config.hcl is not trusted, so nothing of it was run"
+	for _, c := range []struct {
+		spoil func()
+		want  string
+	}{
+		{func() { writeConfig(t, path, "# changed\n") }, ""},
+		{func() {
+			if err := os.Chmod(list, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}, "; what is trusted is not known: the list of trusted files " + list + " cannot be used: other users can write to it"},
+		{func() { t.Setenv("XDG_CONFIG_HOME", ""); t.Setenv("HOME", "") },
+			"; what is trusted is not known: the user's configuration folder, where rules may stand, is not known"},
+	} {
+		c.spoil()
+		loaded, err := Load(Options{Config: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := loaded.Admit(t.Context()); err == nil || !strings.HasPrefix(err.Error(), none+c.want) ||
+			c.want == "" && err.Error() != none {
+			t.Errorf("%v, want %s", err, none+c.want)
+		}
+	}
+}
+
 // A callback that panics ends nothing but what depends on it, and the log has its stack.
 func TestCallbacksThatPanic(t *testing.T) {
 	trusting(t)
