@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -270,7 +271,7 @@ func unreadable(of protoreflect.MessageDescriptor, err error) string {
 	plain = protoPrefix.ReplaceAllString(plain, "")
 	if m := unknownField.FindStringSubmatch(plain); m != nil {
 		return fmt.Sprintf("%s: there is no such field%s\nThe fields of %s: %s.", plain,
-			textutil.DidYouMean(m[1], fieldNames(of)), of.Name(), strings.Join(fieldNames(of), ", "))
+			textutil.DidYouMean(m[1], fieldNames(of)), of.Name(), cmp.Or(strings.Join(fieldNames(of), ", "), "none"))
 	}
 	if m := wrongValue.FindStringSubmatch(plain); m != nil {
 		if jsonFields[protoreflect.Name(m[1])] {

@@ -179,7 +179,8 @@ func TestSlowClientsAreEnded(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the connection is not ended: %v", err)
 			}
-			if strings.HasPrefix(string(answer), "HTTP/1.1 2") {
+			if strings.HasPrefix(string(answer), "HTTP/1.1 2") ||
+				name == "half a body" && !strings.Contains(string(answer), `"the body was not complete in time"`) {
 				t.Errorf("%s", answer)
 			}
 		})

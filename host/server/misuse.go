@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -184,8 +185,26 @@ func (w *errorWriter) end() {
 	}
 }
 
+const framed = "In a stream five bytes come before each message: a zero, and its length in four. Clients of gRPC and " +
+	"Connect write them; a message has 16 MiB at most."
+
+// libraryWords are parts of what the library says of a request that it cannot read, with the message in place of it, if
+// it has words for programmers alone, and the hint.
+var libraryWords = []struct{ part, message, hint string }{
+	{"i/o timeout", "the body was not complete in time", "Send all of it within 30 seconds."},
+	{"parse timeout: ", "the header Connect-Timeout-Ms is no number of milliseconds with ten digits at most",
+		"Send one, such as 30000, or leave the header out."},
+	{"larger than configured max", "", framed},
+	{"envelope", "", framed},
+}
+
 // plainly is an error of reading a message without the words of the library, and its hint.
 func plainly(text string) (message, hint string) {
 	message, hint, _ = strings.Cut(strings.TrimPrefix(text, "unmarshal message: "), "\n")
+	for _, w := range libraryWords {
+		if hint == "" && strings.Contains(message, w.part) {
+			return cmp.Or(w.message, message), w.hint
+		}
+	}
 	return message, hint
 }

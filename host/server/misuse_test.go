@@ -70,6 +70,10 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 		{"nothing", "POST", host + "CallOnce", asJSON, ``, nil, 400, "empty", "CallRequest"},
 		{"a misspelt field", "POST", host + "CallOnce", asJSON, `{"tool":"p__echo","argumets":{}}`, nil, 400,
 			`unknown field "argumets": there is no such field; did you mean "arguments"?`, "tool, arguments, callId"},
+		{"a field of a message without any", "POST", "/toolhost.api.v1.ConfigurationService/Check", asJSON, `{"text":"x"}`, nil,
+			400, "no such field", "The fields of CheckConfigurationRequest: none."},
+		{"a timeout in words", "POST", host + "CallOnce", asJSON, `{}`, []string{"Connect-Timeout-Ms", "abc"}, 400,
+			"the header Connect-Timeout-Ms is no number of milliseconds", "30000"},
 		{"two of one field", "POST", host + "CallOnce", asJSON, `{"tool":"p__echo","arguments":{},"arguments":{}}`, nil, 400,
 			"duplicate field", "arguments"},
 		{"no kind", "POST", host + "CallOnce", "", `{}`, nil, 415, "no Content-Type", "application/json"},
@@ -111,6 +115,17 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A stream whose messages have no length before them says what is missing.
+func TestStreamsWithoutLengths(t *testing.T) {
+	s := new(setup).start(t)
+	for body, want := range map[string]string{`{"tool":"p__echo"}`: "larger than configured max", "{}": "incomplete envelope"} {
+		_, text := s.send(t, "POST", "/toolhost.api.v1.HostService/Call", "application/connect+json", body)
+		if !strings.Contains(text, want) || !strings.Contains(text, "five bytes come before each message") {
+			t.Errorf("%s: %s", body, text)
+		}
 	}
 }
 
