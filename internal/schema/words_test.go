@@ -105,6 +105,10 @@ func TestWords(t *testing.T) {
 			{"properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind","r"]},
 			{"properties":{"kind":{"const":"square"},"side":{"type":"number"}},"required":["kind","side"]}]}`,
 			`{"kind":"square"}`, `required property "side" is missing`},
+		{"unknown in oneOf and beside it", `{"properties":{"kind":{"enum":["c","d"]},"r":{}},"additionalProperties":false,"oneOf":[
+			{"properties":{"kind":{"const":"c"},"r":{}},"required":["r"],"additionalProperties":false},
+			{"properties":{"kind":{"const":"d"}},"additionalProperties":false}]}`,
+			`{"kind":"c","x":1}`, `required property "r" is missing; unknown property "x"; allowed: kind, r`},
 		{"oneOf, none meant", `{"oneOf":[
 			{"type":"object","properties":{"kind":{"const":"circle"}},"required":["kind","r"]},
 			{"type":"array","items":{"type":"string"}}]}`,
