@@ -38,6 +38,9 @@ func newPluginNew(g *globals) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			o.Name = args[0]
 			o.Taken = append(slices.Clone(config.ShippedPlugins), "toolhost")
+			if err := o.Check(); err != nil { // before --sdk is asked for
+				return err
+			}
 			if o.SDK, err = findSDK(sdk); err != nil && (o.Lang == "go" || sdk != "") {
 				return err
 			}

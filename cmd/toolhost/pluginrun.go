@@ -194,7 +194,7 @@ func (r *pluginRun) printState(s supervise.Status) {
 	if s.PID != 0 {
 		text += fmt.Sprintf(", pid %d", s.PID)
 	}
-	if text += ")"; s.Reason != "" {
+	if text += ")"; s.Reason != "" && s.State != supervise.Crashed {
 		text += ": " + s.Reason
 	}
 	if s.State == supervise.Ready {

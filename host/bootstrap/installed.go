@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,5 +202,6 @@ func (p *Plugins) Uninstall(name string) error {
 
 // NotInstalled is the error of a name that no installed plugin has.
 func (p *Plugins) NotInstalled(name string) error {
-	return fmt.Errorf("no plugin %q is installed%s", name, textutil.DidYouMean(name, p.Locked.Names()))
+	return fmt.Errorf("no plugin %q is installed%s", name, cmp.Or(textutil.DidYouMean(name, p.Locked.Names()),
+		"; `toolhost plugin list` lists those that are"))
 }

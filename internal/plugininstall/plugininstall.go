@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"debug/buildinfo"
@@ -128,8 +129,8 @@ func (s *Staged) named(file string) error {
 	if s.Name == "" {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe")
 		if !toolname.IsPlugin(name) {
-			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file,
-				toolname.PluginPattern)
+			return fmt.Errorf("%.60q gives no name for the plugin, which has %s; give one, such as --name %s", file,
+				toolname.PluginRule, cmp.Or(toolname.PluginOf(file), "weather"))
 		}
 		s.Name = name
 	}

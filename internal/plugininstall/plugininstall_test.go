@@ -166,6 +166,7 @@ func TestHostileArchives(t *testing.T) {
 		"two programs, zip":               {"a.zip", zipOf(t, program, second), "several programs"},
 		"no program":                      {"a.tar.gz", tarOf(t, entry{name: "x"}), "has no program toolhost-plugin-NAME"},
 		"no program, zip":                 {"a.zip", zipOf(t), "has no program toolhost-plugin-NAME"},
+		"a name with an ending":           {"Wiki_x.sh", []byte("#!/bin/sh\n"), "such as --name wiki-x"},
 		"a name that plugins do not have": {"a.zip", zipOf(t, entry{name: "toolhost-plugin-$(rm)"}), "gives no name"},
 		"very many files":                 {"a.tar.gz", tarOf(t, many...), "more than 10000 entries"},
 		"very many files, zip":            {"a.zip", zipOf(t, many...), "more than 10000 entries"},

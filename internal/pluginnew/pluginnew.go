@@ -49,7 +49,7 @@ var templates embed.FS
 // Create writes the repository to a folder that is not there, or that is empty except for .git. After an error nothing
 // is left.
 func Create(o Options) (r Repository, err error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return r, err
 	}
 	r.Dir = cmp.Or(o.Dir, o.Name)
@@ -95,7 +95,8 @@ func notWritten(dir string, err error) error {
 var module = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/` +
 	`[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?)*$`)
 
-func (o Options) check() error {
+// Check returns what is wrong with all options but SDK.
+func (o Options) Check() error {
 	switch {
 	case !toolname.IsPlugin(o.Name):
 		text := fmt.Sprintf("%.60q is not a plugin name: %s", o.Name, toolname.PluginRule)
