@@ -281,6 +281,8 @@ func (c *checker) leftovers(ctx context.Context, p *process) *problem {
 
 func (c *checker) cancel(ctx context.Context, p *process) *problem {
 	const fix = "Pass the call's context, signal or Call on to whatever waits, and return within a second of its end."
+	const waits = "Give a call with --wait that runs until it is canceled, and lets the plugin answer meanwhile: a loop " +
+		"without await blocks all calls."
 	for _, e := range c.Wait {
 		ctx, cancel := context.WithCancel(ctx)
 		begun := make(chan struct{})
@@ -297,12 +299,12 @@ func (c *checker) cancel(ctx context.Context, p *process) *problem {
 		case <-begun:
 		case err := <-ended:
 			cancel()
-			return failed("", "%s: %v", e, err)
+			return failed(waits, "%s, before its first event: %v", e, err)
 		}
 		select { // the handler has begun by then
 		case err := <-ended:
 			cancel()
-			return failed("", "%s: %v", e, err)
+			return failed(waits, "%s: %v", e, err)
 		case <-time.After(200 * time.Millisecond):
 		}
 		cancel()

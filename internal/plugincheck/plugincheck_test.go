@@ -184,6 +184,21 @@ func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
 	}
 }
 
+// A call that does not wait until it is canceled is the author's mistake, not the plugin's.
+func TestCallThatDoesNotWait(t *testing.T) {
+	o := Options{Command: []string{os.Args[0], "bad-plugin", none}, Workdir: t.TempDir(), Timeout: time.Minute,
+		Wait: calls("echo")}
+	p, err := start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	if found := (&checker{Options: o}).cancel(t.Context(), p); found == nil ||
+		!strings.HasPrefix(found.fix, "Give a call with --wait that runs until it is canceled") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // A panic has the exit code that a plugin has when a person runs it.
 func TestPanicByHandIsFound(t *testing.T) {
 	c := &checker{Options: Options{Command: []string{os.Args[0], "bad-plugin", "panics by hand"}, Timeout: time.Minute}}
