@@ -224,10 +224,11 @@ func (g *generation) earlyExit(err error) error {
 	c.mu.Lock() // the end of the tree is recorded after that of the process
 	code, exited := c.exit.Code, before && c.killReason == "" && c.exit.Signal == 0
 	c.mu.Unlock()
-	exit := fmt.Errorf("%w: %w", err, c.exitError(""))
+	phase := " while it started" // its connection broke then, of which err has gRPC's words
 	if before {
-		exit = withText{c.exitError(" before the handshake").Error(), err}
+		phase = " before the handshake"
 	}
+	var exit error = withText{c.exitError(phase).Error(), err}
 	switch why := Diagnose(g.program); {
 	case why != "":
 		return fmt.Errorf("%w; %s", exit, why)

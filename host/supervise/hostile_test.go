@@ -50,7 +50,7 @@ func TestBadStarts(t *testing.T) {
 		"mute":        {"not ready within 10s: it did not describe itself"},
 		"bequeaths":   {"not ready within 10s"},
 		"unfinished":  {"exited with code 3", "the key is missing"},
-		"vanishes":    {"exited with code 5"},
+		"vanishes":    {"could not be started: exited with code 5 while it started"},
 		"closes":      {"it closed its standard output before the handshake"},
 		"daemon":      {"exited with code 0 before the handshake: did it call the serve function of its kit?"},
 		"later":       {"not yet"},
