@@ -26,7 +26,7 @@ type Reloaded struct {
 
 // Reload switches to the present configuration, rules, remembered approvals and programs of the plugins. An error means
 // that nothing has changed but one thing: approvals that have been revoked no longer hold. The plugins that restart
-// names are started again even if they are unchanged.
+// names are started again even if they are unchanged; one that is not there is an *UnknownPluginError.
 // The new rules apply before any plugin changes, and before a new one can be called.
 func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded, err error) {
 	i.reloading.Lock()
@@ -36,6 +36,11 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	next, err := i.reread(ctx, old)
 	if err != nil {
 		return done, err
+	}
+	for _, name := range restart {
+		if !slices.ContainsFunc(next.specs, func(s supervise.Spec) bool { return s.Name == name }) {
+			return done, next.unknown(name)
+		}
 	}
 	options, shown, err := i.hostOptions(next, true)
 	if err != nil {

@@ -139,6 +139,17 @@ func TestWatchSurvivesAPanic(t *testing.T) {
 	i.Watch(ctx)
 }
 
+// A misspelt name of a plugin to restart is no success, and nothing is reloaded.
+func TestRestartOfAnUnknownPlugin(t *testing.T) {
+	trusting(t)
+	i := withServices(t, "", Options{})
+	_, err := i.Reload(t.Context(), "greet", "servces")
+	if _, unknown := errors.AsType[*UnknownPluginError](err); !unknown ||
+		err.Error() != `there is no plugin "servces"; did you mean "services"?` {
+		t.Error(err)
+	}
+}
+
 // A name with a line break would trust the text after it.
 func TestTrustOfANameWithALineBreak(t *testing.T) {
 	trusting(t)
