@@ -157,7 +157,7 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 		{"history search nothing --format json", []string{"no call matches\n0"}},
 		{"history search --at-least -5s", []string{"choose a time above zero", "\n2"}},
 		{"history search --code E_BOGUS", []string{`no call has the error code "E_BOGUS"`, "\n2"}},
-		{"history stats --effect bogus", []string{`"bogus" is not an effect`, "\n2"}},
+		{"history stats --effect bogus", []string{`"bogus" is not a known effect`, "\n2"}},
 		{"history export --since 2026-11-21 --until 2026-11-20", []string{"choose an end after the beginning", "\n2"}},
 		{"history search ?!", []string{"no letters or digits", "\n2"}},
 		{"history search --since yesterday", []string{`--since: "yesterday" is not a time`, "\n2"}},

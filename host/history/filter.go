@@ -76,7 +76,7 @@ func (f *Filter) check(ctx context.Context, q querier) error {
 	} {
 		for _, v := range c.values {
 			if v != "" && !slices.Contains(c.known, v) {
-				return &FilterError{fmt.Sprintf("%q is no %s; there are %s", v, c.what, textutil.List(c.known, "and"))}
+				return &FilterError{fmt.Sprintf("%q is not a known %s; there are %s", v, c.what, textutil.List(c.known, "and"))}
 			}
 		}
 	}

@@ -63,16 +63,16 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		return []error{searching, counting, grouping, i.Export(t.Context(), f, FormatJSONL, 0, io.Discard)}
 	}
 	for want, f := range map[string]Filter{
-		`"bogus" is no status`:       {Status: "bogus"},
-		`"OK" is no status`:          {Status: "OK"},
-		`"bogus" is no outcome`:      {Outcome: "bogus"},
-		`"bogus" is not an effect`:   {Effects: []string{"ask", "bogus"}},
-		`the error code "E_BOGUS"`:   {Codes: []string{"E_TOOL", "E_BOGUS"}},
-		`the error code "tool"`:      {Codes: []string{"tool"}},
-		"at least -5s":               {AtLeast: -5 * time.Second},
-		"choose a time of 876000h":   {AtLeast: math.MaxInt64}, // which overflows when it is rounded up
-		"no call is from 2026-11-20": {Since: day, Until: day.Add(-time.Hour)},
-		"after the beginning":        {Since: day, Until: day},
+		`"bogus" is not a known status`:  {Status: "bogus"},
+		`"OK" is not a known status`:     {Status: "OK"},
+		`"bogus" is not a known outcome`: {Outcome: "bogus"},
+		`"bogus" is not a known effect`:  {Effects: []string{"ask", "bogus"}},
+		`the error code "E_BOGUS"`:       {Codes: []string{"E_TOOL", "E_BOGUS"}},
+		`the error code "tool"`:          {Codes: []string{"tool"}},
+		"at least -5s":                   {AtLeast: -5 * time.Second},
+		"choose a time of 876000h":       {AtLeast: math.MaxInt64}, // which overflows when it is rounded up
+		"no call is from 2026-11-20":     {Since: day, Until: day.Add(-time.Hour)},
+		"after the beginning":            {Since: day, Until: day},
 	} {
 		for n, err := range use(f) {
 			if _, is := errors.AsType[*FilterError](err); !is || !strings.Contains(err.Error(), want) {

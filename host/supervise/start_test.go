@@ -143,9 +143,9 @@ func TestHandshake(t *testing.T) {
 		"right, without the end": {"1|1|unix|" + socket + "|grpc", ""},
 		"right, with CR":         {"1|1|unix|" + socket + "|grpc|\r\n", ""},
 		"empty":                  {"", "ended before"},
-		"blank":                  {"\n", "no toolhost plugin"},
+		"blank":                  {"\n", "not a toolhost plugin"},
 		"words":                  {"hello\n", `"hello"`},
-		"other core":             {"2|1|unix|" + socket + "|grpc|\n", "no toolhost plugin"},
+		"other core":             {"2|1|unix|" + socket + "|grpc|\n", "not a toolhost plugin"},
 		"other version":          {"1|9|unix|" + socket + "|grpc|\n", "version"},
 		"tcp":                    {"1|1|tcp|127.0.0.1:1|grpc|\n", "Unix socket"},
 		"net/rpc":                {"1|1|unix|" + socket + "|netrpc|\n", "grpc"},
@@ -157,8 +157,8 @@ func TestHandshake(t *testing.T) {
 		"a file":                 {"1|1|unix|" + file + "|grpc|\n", "not a socket"},
 		"a link":                 {"1|1|unix|" + link + "|grpc|\n", "not a socket"},
 		"as long as it may be":   {long(4 << 10), ""},
-		"one byte longer":        {long(4<<10 + 1), "no toolhost plugin"},
-		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "no toolhost plugin"},
+		"one byte longer":        {long(4<<10 + 1), "not a toolhost plugin"},
+		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "not a toolhost plugin"},
 		"no folder":              {"1|1|unix|" + socket + "/|grpc|\n", "not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
