@@ -115,9 +115,14 @@ func (s *Session) dispatch(text []byte, from string) {
 	}
 	switch {
 	case string(e.version) != `"2.0"`:
+		s.answersIn(text, from, maxNoise)
 		s.junk(text, from, err)
 	case err != nil:
-		s.broken(&e, text, from, err)
+		if s.answersIn(text, from, 0) {
+			s.junk(text, from, err)
+		} else {
+			s.broken(&e, text, from, err)
+		}
 	case e.method == nil:
 		s.response(&e, from)
 	case e.id == nil:
@@ -147,7 +152,8 @@ const maxBatch = 10_000
 // dispatchBatch takes the messages of a batch one by one. Only the revision 2025-03-26 has batches, but it does no harm
 // to understand them at all times.
 func (s *Session) dispatchBatch(text []byte, from string) {
-	if err := rawjson.Check(text); err != nil {
+	if err := rawjson.Check(text); err != nil { // a log may begin so
+		s.answersIn(text, from, maxNoise)
 		s.junk(text, from, err)
 		return
 	}
@@ -177,6 +183,39 @@ func (s *Session) junk(text []byte, from string, err error) {
 	s.warn("junk", fmt.Sprintf("the server writes lines that are no messages to its standard output, which is for "+
 		"messages; logs belong on standard error. They are skipped. The first: %q",
 		textutil.Cut(string(text[:min(len(text), 400)]), 200)))
+}
+
+// maxNoise is how many braces of other text are passed over in search of an answer.
+const maxNoise = 16
+
+// answersIn ends the requests whose answers share a line with other text, such as a log without a line end. Any other
+// message there may be one that a log quotes. Noise is how many braces that begin no JSON are passed over.
+func (s *Session) answersIn(text []byte, from string, noise int) (found bool) {
+	for at := 0; from == "" && at >= 0; at = bytes.IndexByte(text, '{') {
+		text = text[at:]
+		var object json.RawMessage
+		d := json.NewDecoder(bytes.NewReader(text))
+		if err := d.Decode(&object); err != nil {
+			if noise--; noise < 0 {
+				return found
+			}
+			text = text[min(1, len(text)):]
+			continue
+		}
+		text = text[d.InputOffset():]
+		var e envelope
+		if err := e.open(object); err != nil || string(e.version) != `"2.0"` || e.method != nil {
+			continue
+		}
+		s.mu.Lock()
+		c := s.waiting(e.id)
+		s.mu.Unlock()
+		if c != nil {
+			s.response(&e, from)
+			found = true
+		}
+	}
+	return found
 }
 
 // broken is for a JSON-RPC message with a syntax error. If the request that it answers is known, that fails.
