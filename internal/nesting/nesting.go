@@ -48,13 +48,15 @@ func hash(of ...string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// here ends the words of hosts that reach each other at loopback addresses. Another machine, which a tunnel may lead
-// to, or container has other words, though its configuration may have the same path. What is not known does not count.
+// here ends the words of hosts that reach each other at loopback addresses and see the same files. Another machine,
+// which a tunnel may lead to, or container, also of the same pod, has other words, though its configuration may have the
+// same path. What is not known does not count.
 var here = sync.OnceValue(func() string {
 	name, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	network, _ := os.Readlink("/proc/self/ns/net")
-	return hash(name, string(boot), network)
+	mounts, _ := os.Readlink("/proc/self/ns/mnt")
+	return hash(name, string(boot), network, mounts)
 })
 
 // Below returns env, the environment of what a host starts, with the variable: for something of the configuration at a
