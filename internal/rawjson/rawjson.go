@@ -11,6 +11,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Encode returns the JSON of v without the escapes of <, > and & that only HTML needs. It is on one line if indent is
@@ -429,4 +433,37 @@ func wrong(b []byte, at int) error {
 		return fmt.Errorf("it ends too early, after %d bytes", len(b))
 	}
 	return fmt.Errorf("it has a wrong byte (%q) at offset %d", b[at], at)
+}
+
+// WellFormed puts U+FFFD in place of bytes of a JSON text that are not UTF-8, and of halves of surrogate pairs, which
+// programs leave that cut texts in characters: many readers of JSON refuse either. It may change text, which need not be
+// valid.
+func WellFormed(text []byte) []byte {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	for at := 0; at < len(text); at += len(`\n`) {
+		next := bytes.IndexByte(text[at:], '\\')
+		if next < 0 {
+			break
+		}
+		at += next
+		switch r := escaped(text[at:]); {
+		case !utf16.IsSurrogate(r):
+		case utf16.DecodeRune(r, escaped(text[at+len(`\uFFFD`):])) == unicode.ReplacementChar:
+			copy(text[at:], `\uFFFD`)
+		default:
+			at += len(`\uFFFD`)
+		}
+	}
+	return text
+}
+
+// escaped is the character of an escape with its number at the start of a text, 0 without one.
+func escaped(text []byte) rune {
+	if len(text) < len(`\uFFFD`) || text[1] != 'u' || text[0] != '\\' {
+		return 0
+	}
+	r, _ := strconv.ParseUint(string(text[2:6]), 16, 32)
+	return rune(r)
 }

@@ -104,3 +104,17 @@ func TestASCIIStringsAreTheirBytes(t *testing.T) {
 		}
 	}
 }
+
+// A text that is no JSON, or is cut anywhere, is well-formed too.
+func TestWellFormedOfAnyText(t *testing.T) {
+	const text = `{"a":"\ud83d\ude00\ud83d \\ud83d\uDE00` + "\xff"
+	want := `{"a":"\ud83d\ude00\uFFFD \\ud83d\uFFFD` + "\uFFFD"
+	if got := string(WellFormed([]byte(text))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for n := range len(text) {
+		if got := string(WellFormed([]byte(text[:n]))); len(got) != n {
+			t.Errorf("%s: got %s", text[:n], got)
+		}
+	}
+}

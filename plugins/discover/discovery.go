@@ -10,10 +10,8 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf16"
 
 	"github.com/toolhost/toolhost/internal/nesting"
@@ -278,36 +276,7 @@ func array(printed []byte) (json.RawMessage, error) {
 	if rawjson.Kind(whole) != "an array" {
 		return nil, fmt.Errorf("it printed %s; it must print a JSON array of tools", rawjson.Kind(whole))
 	}
-	return wellFormed(whole), nil
-}
-
-// wellFormed puts U+FFFD in place of bytes of a JSON text that are not UTF-8, and of halves of surrogate pairs, as
-// Gemini CLI reads them: a host takes no schema with either.
-func wellFormed(text []byte) []byte {
-	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // a copy
-	for at := 0; ; at += len(`\n`) {
-		next := bytes.IndexByte(text[at:], '\\')
-		if next < 0 {
-			return text
-		}
-		at += next
-		switch r := escaped(text[at:]); {
-		case !utf16.IsSurrogate(r):
-		case utf16.DecodeRune(r, escaped(text[at+len(`\uFFFD`):])) == unicode.ReplacementChar:
-			copy(text[at:], `\uFFFD`)
-		default:
-			at += len(`\uFFFD`)
-		}
-	}
-}
-
-// escaped is the character of an escape with its number at the start of a text, 0 without one.
-func escaped(text []byte) rune {
-	if !bytes.HasPrefix(text, []byte(`\u`)) {
-		return 0
-	}
-	r, _ := strconv.ParseUint(string(text[2:6]), 16, 32)
-	return rune(r)
+	return rawjson.WellFormed(whole), nil
 }
 
 // otherOutput is the advice about an array that is not all that was printed, objects without one, and other encodings.

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -100,10 +99,7 @@ const byteOrderMark = "\uFEFF"
 
 // dispatch gives a message to whom it is for.
 func (s *Session) dispatch(text []byte, from string) {
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-	if !utf8.Valid(text) {
-		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
-	}
+	text = rawjson.WellFormed(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	if rawjson.First(text) == '[' {
 		s.dispatchBatch(text, from)
 		return

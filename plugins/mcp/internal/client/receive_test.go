@@ -49,6 +49,8 @@ func TestAnswers(t *testing.T) {
 		{"too deep", `{"jsonrpc":"2.0","id":ID,"result":{"a":` + deep + `}}`, "",
 			"the server's answer is not valid JSON: it is nested more than 1000 deep"},
 		{"bytes that are no text", "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"\xff\"}}", "{\"a\":\"\uFFFD\"}", ""},
+		{"half a surrogate pair", `{"jsonrpc":"2.0","id":ID,"result":{"a":"\ud83d\ude00\ud83d"}}`,
+			`{"a":"\ud83d\ude00\uFFFD"}`, ""},
 		{"behind a log without a line end", `INFO {ready} [1] {"jsonrpc":"2.0","id":ID,"result":{"x":"{"}}`, `{"x":"{"}`, ""},
 		{"behind what a terminal shows", "\x1b[2K\r" + `{"result":{"x":1},"jsonrpc":"2.0","id":"ID"}`, `{"x":1}`, ""},
 		{"behind JSON", `{"level":"info"}{"jsonrpc":"2.0","id":ID,"result":{"x":1}}`, `{"x":1}`, ""},
