@@ -23,7 +23,10 @@ func TestHostsAboveAreNamedToThisMachine(t *testing.T) {
 	t.Setenv(nesting.Var, "01 ?02")
 	before := net.DefaultResolver
 	defer func() { net.DefaultResolver = before }()
+	silent := make(chan struct{})
+	close(silent)
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		<-silent
 		return nil, errors.New("there is no network")
 	}}
 	addresses := map[string]string{"http://127.0.0.1:1/mcp": "01 02", "https://localhost/mcp": "01 02",
@@ -46,6 +49,17 @@ func TestHostsAboveAreNamedToThisMachine(t *testing.T) {
 		if got.Get(nesting.Header) != want || got.Get("Authorization") != "Bearer x" {
 			t.Errorf("%s is told %q, want %q", address, got, want)
 		}
+	}
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+	silent = make(chan struct{})
+	defer close(silent)
+	s := &settings{}
+	if err := s.readURL(&config{URL: "https://behind-a-proxy.example.com/mcp"}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if s.header(t.Context()); time.Since(began) >= 2*time.Second {
+		t.Errorf("a name that only the proxy has to find took %s", time.Since(began))
 	}
 }
 

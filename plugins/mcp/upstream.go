@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/programpath"
@@ -393,7 +395,11 @@ func (s *settings) opener(workdir string) client.OpenFunc {
 
 // header returns the headers of requests. A server of this machine is told of the hosts above; others are not.
 func (s *settings) header(ctx context.Context) http.Header {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // a proxy may find what this machine cannot
+	limit := 2 * time.Second
+	if proxy, _ := httpproxy.FromEnvironment().ProxyFunc()(s.url); proxy != nil {
+		limit = 200 * time.Millisecond // it finds what this machine may not; a name of this machine is found at once
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	words := nesting.Words()
 	if words == "" || !loopback.IsOwn(ctx, s.url.Hostname(), net.DefaultResolver.LookupNetIP) {
