@@ -49,8 +49,8 @@ func hash(of ...string) string {
 }
 
 // here ends the words of hosts that reach each other at loopback addresses and see the same files. Another machine,
-// which a tunnel may lead to, or container, also of the same pod, has other words, though its configuration may have the
-// same path. What is not known does not count.
+// which a tunnel may lead to, or container, also of the same pod, has other words, though its configuration may have
+// the same path. What is not known does not count.
 var here = sync.OnceValue(func() string {
 	name, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -436,8 +436,8 @@ func wrong(b []byte, at int) error {
 }
 
 // WellFormed puts U+FFFD in place of bytes of a JSON text that are not UTF-8, and of halves of surrogate pairs, which
-// programs leave that cut texts in characters: many readers of JSON refuse either. It may change text, which need not be
-// valid.
+// programs leave that cut texts in characters: many readers of JSON refuse either. It may change text, which need not
+// be valid.
 func WellFormed(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
