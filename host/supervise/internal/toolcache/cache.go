@@ -202,12 +202,17 @@ const (
 // ofTheMoment are variables that change from one command of a terminal to the next, and change no tools.
 var ofTheMoment = []string{"_", "OLDPWD", "SHLVL", "TERM", "TMPDIR"}
 
+// ofTheStarter are variables that differ between a terminal and applications that start a host, as do those that begin
+// with LC_. What a dynamic plugin has found is known to both: it looks again when it runs.
+var ofTheStarter = []string{"PATH", "LANG", "TZ"}
+
 // hash is the name of the entry's file.
 func (e Entry) hash(kind kind) string {
 	k := e.key
 	inherited := slices.DeleteFunc(slices.Sorted(slices.Values(k.Inherited)), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(ofTheMoment, name)
+		return slices.Contains(ofTheMoment, name) ||
+			kind == unsteady && (slices.Contains(ofTheStarter, name) || strings.HasPrefix(name, "LC_"))
 	})
 	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.ProtocolVersion, runtime.GOOS,
 		runtime.GOARCH, kind, k.Program, e.content, k.Command, k.Env, inherited, k.Config != nil, k.Config)

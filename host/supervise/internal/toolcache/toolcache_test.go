@@ -299,6 +299,14 @@ func TestKeys(t *testing.T) {
 		base().hash(steady) == base().hash(unsteady) {
 		t.Error("the work folder counts where it should not, or does not where it should")
 	}
+	started := base() // by a desktop application
+	started.key.Inherited = []string{"PATH=/usr/bin:/bin", "LC_B=1", "LANG=C", "_=/p"}
+	user := base()
+	user.key.Inherited = []string{"LC_A=1", "HOME=/x"}
+	if started.hash(unsteady) != base().hash(unsteady) || started.hash(steady) == base().hash(steady) ||
+		user.hash(unsteady) == base().hash(unsteady) {
+		t.Error("the environment counts where it should not, or does not where it should")
+	}
 }
 
 // A folder does not grow without bounds, and keeps files that it has not written.
