@@ -244,13 +244,16 @@ const (
 	pageBytes = 4 << 20
 )
 
+// cursorMark begins the cursors of this server, before the name of the last tool.
+const cursorMark = "after "
+
 func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error) {
 	encoded := text(r.params.Get("cursor"))
-	name, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil {
+	cursor, err := base64.RawURLEncoding.DecodeString(encoded)
+	after, own := strings.CutPrefix(string(cursor), cursorMark)
+	if err != nil || !own && encoded != "" {
 		return nil, badParams("the cursor %.100q is not one of this server", encoded)
 	}
-	after := string(name)
 	served, complete := e.catalog.show(ctx)
 	begin, _ := slices.BinarySearchFunc(served.listed, after+"\x00", func(d *definition, name string) int {
 		return strings.Compare(d.name, name)
@@ -276,7 +279,7 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 	out := &result{}
 	out.body.Add("tools", append(page, ']'))
 	if end < len(served.listed) {
-		out.body.AddText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.listed[end-1].name)))
+		out.body.AddText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(cursorMark+served.listed[end-1].name)))
 	}
 	if r.isModern() {
 		ttl := 0

@@ -38,6 +38,8 @@ var oddMessages = map[string]struct{ message, want string }{
 		`"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`},
 	"an unknown log level": {`{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"loud"}}`,
 		`{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"unknown log level \"loud\""}}`},
+	"a cursor of another server": {`{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":"invalid"}}`,
+		`{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"the cursor \"invalid\" is not one of this server"}}`},
 	"two messages": {`{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"ping"}`,
 		notJSON + `it has a wrong byte ('{') at offset 40"}}`},
 	"what follows a message": {`{"jsonrpc":"2.0","id":7,"method":"ping"} and more`,
@@ -55,6 +57,8 @@ func TestOddMessagesOverStreams(t *testing.T) {
 	w.handshake("2025-03-26", "{}")
 	for name, m := range oddMessages {
 		w.write(`{"jsonrpc":"2.0","method":"notifications/no/such"}`)
+		w.write(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`) // no answer is answered
+		w.write(`{"id":7,"result":{}}`)
 		w.write(m.message)
 		if got := w.read(); got != m.want {
 			t.Errorf("%s: %s", name, got)
@@ -63,7 +67,7 @@ func TestOddMessagesOverStreams(t *testing.T) {
 	for message, id := range map[string]string{
 		`{"id":7,"method":"ping"}`: "7", `{"jsonrpc":"1.0","id":"8","method":"ping"}`: `"8"`, `[]`: "null", `5`: "null",
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":true,"method":"ping"}`: "null",
-		`{"id":7,"result":{}}`: "null", `{"jsonrpc":"2.0","id":9,"method":5}`: "9",
+		`{"jsonrpc":"2.0","id":9,"method":5}`: "9",
 		`{"jsonrpc":"2.0","id":10,"method":"x","params":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}": "10",
 	} {
 		w.write(message)

@@ -166,7 +166,11 @@ func (c *stdioConnection) accept(line []byte) {
 		id := idOf(part)
 		m, err := jsonrpc.DecodeMessage(withHiddenID(part, id))
 		if err != nil {
-			if isID := isNumber(id) || bytes.HasPrefix(id, []byte(`"`)); !isID || rawjson.ObjectOf(part).Get("method") == nil {
+			members := rawjson.ObjectOf(part)
+			if members.Get("method") == nil && (members.Get("result") != nil || members.Get("error") != nil) {
+				continue // an answer to an answer might have one in turn, without end
+			}
+			if isID := isNumber(id) || bytes.HasPrefix(id, []byte(`"`)); !isID || members.Get("method") == nil {
 				id = nil // that of an answer is this server's
 			}
 			c.refuse(id, jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC message: "+err.Error())
