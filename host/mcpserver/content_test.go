@@ -114,7 +114,9 @@ func TestResultThatClientsAccept(t *testing.T) {
 		"a structured reason": {promises, sdk.Result{Error: upstream, Structured: []byte(`{"a":1}`)},
 			`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1},"isError":true}`},
 		"no structured result": {promises, *sdk.Text("x"), missing},
-		"a list":               {lists, sdk.Result{Structured: []byte(`[1]`)}, `{"content":[{"type":"text","text":"[1]"}]}`},
+		"structured data alone": {promises, sdk.Result{Structured: []byte(`{"a":1}`)},
+			`{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}`},
+		"a list": {lists, sdk.Result{Structured: []byte(`[1]`)}, `{"content":[{"type":"text","text":"[1]"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{c.tool},

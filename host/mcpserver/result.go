@@ -45,13 +45,10 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	case failed:
 		content = append(content, sdk.TextContent(errorText(out.Error)))
 		to.meta.Add(errorKey, sdk.Encode(out.Error))
-	case len(content) == 0 && !t.ForeignSchema: // what an MCP server leaves out stays left out
+	case len(content) == 0 && (!t.ForeignSchema || structured != nil): // many clients give a model the content alone
 		content = out.Readable()
 	}
-	if !r.isModern() && structured != nil && rawjson.First(structured) != '{' { // before there were objects alone
-		if len(content) == 0 {
-			content = append(content, sdk.TextContent(string(structured)))
-		}
+	if !r.isModern() && rawjson.First(structured) != '{' { // before there were objects alone
 		structured = nil
 	}
 	if !t.ForeignSchema {
