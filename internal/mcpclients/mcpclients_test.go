@@ -1,7 +1,9 @@
 package mcpclients
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,6 +225,62 @@ func TestUnitsOfTimes(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0].Problem != "" || got[0].Timeout != want.Timeout ||
 			got[0].ConnectTimeout != want.ConnectTimeout {
 			t.Errorf("%s: %+v, %v", settings, got, err)
+		}
+	}
+}
+
+// What single clients write in their own way, and what becomes of it: the lines of the block between command and the
+// end, or why there is none; and what is said of it.
+func TestWaysOfClients(t *testing.T) {
+	const url = `url = "https://x"`
+	for entry, want := range map[string]struct{ lines, notes string }{
+		`{"command":"npx -y @a/b --flag"}`: {`command = ["npx", "-y", "@a/b", "--flag"]`,
+			"its command is one text, which is cut at the blanks"},
+		`{"command":"/opt/my tools/server --flag"}`: {`command = ["/opt/my tools/server --flag"]`, ""},
+		`{"command":"C:\\Program Files\\server.exe","args":["C:\\data"],"cwd":"C:\\work"}`: {
+			`command = ["C:\\Program Files\\server.exe", "C:\\data"] cwd = "C:\\work"`, ""},
+		`{"command":"x","working_directory":"/srv","start_on_launch":false}`: { // Warp
+			`command = ["x"] cwd = "/srv"`, ""},
+		`{"isActive":false,"type":"streamableHttp","baseUrl":"https://x","tags":["a"]}`: {"disabled " + url, ""},          // Cherry Studio
+		`{"active":false,"command":"x"}`:                                                {`disabled command = ["x"]`, ""}, // Jan
+		`{"isActive":true,"disabled":false,"command":"x"}`:                              {`command = ["x"]`, ""},
+		`{"transport":"http","url":"https://x","allowedTools":["r_*"]}`:                 {url + ` include_tools = ["r_*"]`, ""},
+		`{"url":"$BASE_URL/mcp"}`:                                                       {`url = "${env.BASE_URL}/mcp"`, ""},
+		`{"url":"https://x","initTimeout":15000,"iconPath":"/i"}`:                       {url + ` connect_timeout = "15s"`, ""}, // LibreChat
+		`{"url":"https://x","auth":{"CLIENT_ID":"a"}}`:                                  {url, "auth is left out: " + byLogin},
+		`{"url":"https://x","headers":{"X-User":"{{USER_ID}}"}}`: {url + ` headers = { "X-User" = "{{USER_ID}}" }`,
+			"{{USER_ID}} is taken over as it is: put the value there that the client uses for it"},
+		`{"url":"https://x/{{USER_ID}}"}`: {`url = "https://x/{{USER_ID}}"`,
+			"{{USER_ID}} is taken over as it is: put the value there that the client uses for it"},
+		`{"command":"x","env":{"A":"$(cat /a)","B":"$(cat /a)"}}`: {`command = ["x"] env = { A = "$(cat /a)" B = "$(cat /a)" }`,
+			"$(cat /a) is taken over as it is: put the value there that the client uses for it"},
+		`{"command":"sh","args":["-c","echo $(pwd)","--format","{{.Name}}","{{ID}}"]}`: {
+			`command = ["sh", "-c", "echo $(pwd)", "--format", "{{.Name}}", "{{ID}}"]`,
+			"{{ID}} is taken over as it is: put the value there that the client uses for it"},
+		`{"command":"x","args":["${cwd}/a","${env:file}"]}`:     {`command = ["x", "./a", env.file]`, ""},
+		`{"command":"x","args":["${workspaceFolderBasename}"]}`: {"it uses ${workspaceFolderBasename}, and toolhost has nothing for that", ""},
+		`{"command":"x","args":["${fileDirname}"]}`:             {"it uses ${fileDirname}, and toolhost has nothing for that", ""},
+	} {
+		for _, settings := range []string{`{"mcpServers":{"a":%s}}`, `{"amp.mcpServers":{"a":%s}}`,
+			`{"augment.advanced":{"mcpServers":{"a":%s}}}`} {
+			root, err := document.Parse(document.JSON, fmt.Appendf(nil, settings, entry))
+			if err != nil {
+				t.Fatal(err)
+			}
+			servers, _, err := Servers(root, "")
+			if err != nil || len(servers) != 1 {
+				t.Fatalf(settings+": %+v, %v", entry, servers, err)
+			}
+			plugins, _ := (&Import{Program: "p"}).Plugins(servers)
+			s := plugins[0].Server
+			_, lines, _ := strings.Cut(plugins[0].HCL, "config {")
+			got := strings.Join(strings.Fields(strings.ReplaceAll(lines, "#", "")), " ")
+			if got = cmp.Or(s.Problem, strings.TrimSuffix(got, " } }")); s.Disabled {
+				got = "disabled " + got
+			}
+			if notes := strings.Join(s.Notes, "\n"); got != want.lines || notes != want.notes {
+				t.Errorf("%s: got %s, %q; want %s, %q", entry, got, notes, want.lines, want.notes)
+			}
 		}
 	}
 }

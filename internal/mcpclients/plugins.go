@@ -62,6 +62,7 @@ func (o *Import) Plugins(servers []Server) (out []Plugin, variables []Variable) 
 			if p.HCL = text; err != nil {
 				p.HCL, p.Server.Problem = "", err.Error()
 			}
+			p.Server.noteReplaced()
 		}
 		out = append(out, p)
 	}
@@ -104,6 +105,19 @@ func (s Server) variables() (out []string) {
 		}
 	}
 	return out
+}
+
+// noteReplaced says what the client may have put a value for, and is taken over as it is.
+func (s *Server) noteReplaced() {
+	found := replacedAnywhere().FindAllString(strings.Join(s.Command, " "), -1)
+	for _, p := range append(slices.Concat(s.Env, s.Headers), Pair{Value: s.URL}) {
+		found = append(found, replacedInValues().FindAllString(p.Value, -1)...)
+	}
+	slices.Sort(found)
+	for _, text := range slices.Compact(found) {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s is taken over as it is: put the value there that the client uses for it",
+			brief(text)))
+	}
 }
 
 var notInPlugin = lazy.Regexp(`[^a-z0-9]+`)
@@ -270,7 +284,7 @@ func (o *Import) argument(p *Plugin, v value, text, previous, held string) value
 
 // address makes the URL.
 func (o *Import) address(p *Plugin) (value, error) {
-	v, err := readValue(p.Server.URL, false)
+	v, err := readValue(p.Server.URL, true)
 	if err != nil {
 		return nil, err
 	}

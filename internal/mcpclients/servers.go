@@ -59,6 +59,8 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 		path, holder := m.Name, m.Value
 		if m.Name == "mcp" && holder.Get("servers") != nil { // settings.json of VS Code
 			path, holder = "mcp.servers", holder.Get("servers")
+		} else if inner := holder.Get("mcpServers"); inner != nil { // such as augment.advanced in it
+			path, holder = path+".mcpServers", inner
 		}
 		if !knownHolder(path, holder) {
 			continue
@@ -67,6 +69,9 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 			return nil, nil, fmt.Errorf("%s names %d servers; the limit is %d", path, n, maxServers)
 		}
 		formats = append(formats, path)
+		if strings.HasSuffix(path, ".mcpServers") {
+			path = "mcpServers"
+		}
 		out = append(out, readAll(path, holder)...)
 	}
 	if local := root.Get("projects").Get(dir).Get("mcpServers"); local != nil && len(local.Members) <= maxServers {
@@ -143,14 +148,13 @@ func Elsewhere(root *document.Node, dir string) (n int) {
 // knownHolder reports whether a member of the file holds servers.
 func knownHolder(name string, n *document.Node) bool {
 	switch name {
-	case "mcpServers":
-		return n.Kind == document.Object || n.Kind == document.Array
 	case "mcp_servers", "context_servers", "mcp.servers":
 		return n.Kind == document.Object
 	case "servers", "mcp", "extensions":
 		return n.Kind == document.Object && isServers(n)
 	}
-	return false
+	of, is := strings.CutSuffix(name, "mcpServers") // Amp: amp.mcpServers
+	return is && (of == "" || strings.HasSuffix(of, ".")) && (n.Kind == document.Object || n.Kind == document.Array)
 }
 
 // isServers reports whether an object looks like one of servers.
@@ -203,9 +207,11 @@ func (s Server) read(format string, entry *document.Node) Server {
 		return s
 	}
 	r := reading{&s, entry, format, map[string]bool{}}
-	off, _ := r.flag("disabled")
-	on, said := r.flag("enabled")
-	r.Disabled = off || said && !on
+	r.Disabled, _ = r.flag("disabled")
+	for _, name := range []string{"enabled", "isActive", "active"} {
+		on, said := r.flag(name)
+		r.Disabled = r.Disabled || said && !on
+	}
 	r.program()
 	r.address()
 	r.choice()
@@ -320,9 +326,9 @@ func (r *reading) program() {
 		r.Command = []string{r.text("command")}
 	}
 	args := r.texts("args")
-	if len(r.Command) == 1 && len(args) == 0 && strings.ContainsAny(r.Command[0], " \t") &&
-		!strings.ContainsAny(r.Command[0], `/\"'`) {
-		r.Command = strings.Fields(r.Command[0])
+	if words := strings.Fields(strings.Join(r.Command, "")); len(r.Command) == 1 && len(args) == 0 && len(words) > 1 &&
+		!strings.Contains(words[0], "/") && !strings.ContainsAny(r.Command[0], `\"'`) {
+		r.Command = words
 		r.note("its command is one text, which is cut at the blanks")
 	}
 	if len(r.Command) > 0 {
@@ -339,13 +345,13 @@ func (r *reading) program() {
 			r.Env = append(r.Env, Pair{Name: name, Variable: name})
 		}
 	}
-	r.Cwd = r.text("cwd")
+	r.Cwd = r.text("cwd", "working_directory")
 }
 
 func (r *reading) address() {
 	kind := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(r.text("type", "transport", "transportType")))
 	r.get("transportType")
-	r.URL = r.text("httpUrl", "serverUrl", "url", "uri")
+	r.URL = r.text("httpUrl", "serverUrl", "url", "uri", "baseUrl")
 	switch {
 	case r.entry.Get("httpUrl") != nil || kind == "http" || kind == "streamablehttp":
 		r.Transport = "http"
@@ -386,7 +392,7 @@ func (r *reading) address() {
 }
 
 func (r *reading) choice() {
-	r.Include = r.texts("includeTools", "enabled_tools", "available_tools", "tools")
+	r.Include = r.texts("includeTools", "allowedTools", "enabled_tools", "available_tools", "tools")
 	r.Exclude = r.texts("excludeTools", "disabled_tools", "disabledTools")
 	if slices.Contains(r.Include, "*") {
 		r.Include = nil
@@ -404,6 +410,7 @@ func (r *reading) times() {
 		to   *time.Duration
 	}{{"tool_timeout_sec", time.Second, calls}, {"startup_timeout_sec", time.Second, connect},
 		{"startup_timeout_ms", time.Millisecond, connect}, {"connectionTimeout", time.Millisecond, connect},
+		{"initTimeout", time.Millisecond, connect},
 		{"timeout", 0, calls}} {
 		n := r.get(t.name)
 		if n == nil {
@@ -441,7 +448,7 @@ func (r *reading) timeUnit(count float64) time.Duration {
 
 // unsaid are members that say nothing about the server itself.
 var unsaid = []string{"name", "description", "source", "bundled", "version", "gallery", "dev", "settings", "display_name",
-	"icon", "$schema", "id", "schema", "stderr", "required"}
+	"icon", "$schema", "id", "schema", "stderr", "required", "iconPath", "logoUrl", "provider", "tags"}
 
 // reasons say why members with a meaning are left out.
 var reasons = map[string]string{
@@ -449,10 +456,14 @@ var reasons = map[string]string{
 	"approval_mode": byPolicy,
 	"envFile":       "set the variables that it has where toolhost runs",
 	"headersHelper": "put the headers in config, by reference",
-	"oauth":         "the plugin finds out by itself how to log in",
+	"oauth":         byLogin,
+	"auth":          byLogin,
+	"proxy":         "set HTTPS_PROXY in env of the plugin's block",
 	"uses":          "it names a block of the client's hub",
 	"sandboxed":     "add a sandbox block", "sandbox": "add a sandbox block", "sandboxEnabled": "add a sandbox block",
 }
+
+const byLogin = "the plugin finds out by itself how to log in; a client that is registered goes into its oauth setting"
 
 const byPolicy = "whether calls are asked for is said by policy rules"
 

@@ -23,10 +23,20 @@ type part struct {
 
 // references are all ways in which clients refer to variables.
 var references = lazy.Regexp(`\$\{\{ *(?:secrets|env)\.(\w+) *\}\}` + // Continue
-	`|\$\{(workspaceFolder|workspaceRoot|userHome|pathSeparator|/)(?::[^}]*)?\}` + // editors
+	`|\$\{(workspaceFolder|workspaceRoot|cwd|userHome|pathSeparator|/)(?::[^}]*)?\}` + // editors
 	`|\$\{(?:env:)?([A-Za-z_]\w*)(?::?-([^}]*))?\}` +
 	`|\{env:([A-Za-z_]\w*)\}` + // opencode
 	`|\$\{input:([^}]+)\}`) // VS Code
+
+// ofEditors are references to what an editor knows, and not to variables.
+var ofEditors = lazy.Regexp(`^\$\{(?:workspaceFolderBasename|file\w*|relativeFile\w*|selectedText|(?:line|column)Number|` +
+	`execPath|defaultBuildTask)\}$`)
+
+// replaced are what some clients put a value for, and others do not: Crush runs commands, LibreChat knows its users.
+var (
+	replacedAnywhere = lazy.Regexp(`\{\{\w+\}\}`)
+	replacedInValues = lazy.Regexp(`\{\{\w+\}\}|\$\([^)]*\)`)
+)
 
 // others are references for which there is nothing.
 var others = lazy.Regexp(`\$\{[^}]*\}|\{file:[^}]*\}`)
@@ -61,6 +71,8 @@ func readValue(text string, withBare bool) (out value, err error) {
 		}
 		at = m[1]
 		switch place := group(2); {
+		case ofEditors().MatchString(text[m[0]:m[1]]):
+			return nil, add(text[m[0]:m[1]])
 		case place == "userHome":
 			out = append(out, part{variable: "HOME"})
 		case place == "pathSeparator" || place == "/":
