@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,9 +20,10 @@ import (
 // begins so, without the indentation of a list, is examined, and only a text that has nothing but calls from there to
 // its end has any: models stop after their calls, while a text about such calls goes on.
 var (
-	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁calls?▁begin｜>|` +
+	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|(?:<\|python_start\|>)?\[` + pythonName +
+		`|<function=|<｜tool▁calls?▁begin｜>|` +
 		`<\|tool_calls_section_begin\|>|<tool_call>[\w-]{1,64}<arg_key>|(?:<\|start\|>assistant)?` +
-		`(?: ?to=functions\.[\w-]+)?<\|channel\|>commentary)`)
+		`(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek, Kimi and gpt-oss. A call without a
 	// name has it in the JSON.
 	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?\[ARGS\])?|<\|python_tag\|>|` +
@@ -29,13 +32,22 @@ var (
 		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?(?:<\|channel\|>commentary ` +
 		`to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary) ?(?:<\|constrain\|>)?(?:json)?` +
 		`<\|message\|>)`)
-	nativeEnd = lazy.Regexp("^(?:\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
-		`<｜end▁of▁sentence｜>|</s>|<\|(?:call|tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
+	// nativeEnd also passes over what gpt-oss writes before a call for people, and for itself.
+	nativeEnd = lazy.Regexp(`^(?:(?:<\|start\|>assistant)?<\|channel\|>(?:commentary|analysis)<\|message\|>(?s:.*?)<\|end\|>|` +
+		"\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
+		`<｜end▁of▁sentence｜>|</s>|<\|(?:python_start|python_end|call|tool_call_end|tool_calls_section_end|eom_id|eot|` +
+		`eot_id|im_end)\|>)*`)
+	pythonHead  = lazy.Regexp(`^\s*` + pythonName) // as Llama 4 does
+	pythonKey   = lazy.Regexp(`^\s*([A-Za-z_]\w*)\s*=\s*`)
+	pythonWord  = lazy.Regexp(`^(?:[A-Za-z_]\w*|-?\d[\w.+-]*)`)
 	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`) // as Qwen3-Coder writes a call
 	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
 	glmHead     = lazy.Regexp(`^\s*<tool_call>\s*([\w-]{1,64})\s*`) // as GLM does
 	glmArgument = lazy.Regexp(`^<arg_key>([^<\n]+)</arg_key>\s*<arg_value>`)
 )
+
+// pythonName begins a call in Python. Functions in a text have other names.
+const pythonName = `([a-z][a-z0-9-]*__[\w-]{1,61})\(`
 
 // An xmlForm is a way to write a call with each argument as text.
 type xmlForm struct {
@@ -63,6 +75,10 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 		}
 		if name, args, rest, ok := readXMLCall(text); ok {
 			blocks, text = append(blocks, &textBlock{name: name, arguments: args, listed: true, closed: true}), rest
+			continue
+		}
+		if calls, rest, ok := readPythonCalls(text); ok {
+			blocks, text = append(blocks, calls...), rest
 			continue
 		}
 		head := nativeHead().FindSubmatch(text)
@@ -94,14 +110,116 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 			if c.Name == "" || c.Arguments.Kind() != '{' {
 				return nil
 			}
-			var call rawjson.Object
-			call.AddText("name", c.Name)
-			call.Add("arguments", json.RawMessage(c.Arguments))
-			blocks = append(blocks, &textBlock{body: call.JSON(), closed: true})
+			blocks = append(blocks, closedBlock(c.Name, json.RawMessage(c.Arguments)))
 		}
 		text = text[len(head[0])+int(d.InputOffset()):]
 	}
 }
+
+func closedBlock(name string, args json.RawMessage) *textBlock {
+	var call rawjson.Object
+	call.AddText("name", name)
+	call.Add("arguments", args)
+	return &textBlock{body: call.JSON(), closed: true}
+}
+
+// readPythonCalls reads a list of calls of functions at the beginning of a text, whose arguments are named literals.
+func readPythonCalls(text []byte) (blocks []*textBlock, rest []byte, ok bool) {
+	rest, more := bytes.CutPrefix(text, []byte("["))
+	for more {
+		head := pythonHead().FindSubmatch(rest)
+		if head == nil {
+			break
+		}
+		args, after, ok := readPythonArguments(rest[len(head[0]):])
+		if !ok {
+			break
+		}
+		blocks = append(blocks, closedBlock(string(head[1]), args))
+		rest = bytes.TrimLeft(after, arguments.Whitespace)
+		if after, ends := bytes.CutPrefix(rest, []byte("]")); ends {
+			return blocks, after, true
+		}
+		rest, more = bytes.CutPrefix(rest, []byte(","))
+	}
+	return nil, nil, false
+}
+
+func readPythonArguments(rest []byte) (args json.RawMessage, after []byte, ok bool) {
+	args = json.RawMessage("{")
+	for {
+		rest = bytes.TrimLeft(rest, arguments.Whitespace)
+		if after, ends := bytes.CutPrefix(rest, []byte(")")); ends {
+			args = append(args, '}')
+			return args, after, json.Valid(args)
+		}
+		key := pythonKey().FindSubmatch(rest)
+		if key == nil {
+			return nil, nil, false
+		}
+		if len(args) > 1 {
+			args = append(args, ',')
+		}
+		args = append(appendString(args, key[1]), ':')
+		args, rest = appendPython(args, rest[len(key[0]):])
+		rest = bytes.TrimPrefix(rest, []byte(","))
+	}
+}
+
+// appendPython appends a literal of Python as JSON, and returns what follows it. What is none is no JSON either.
+func appendPython(out, text []byte) (json.RawMessage, []byte) {
+	for depth := 0; len(text) > 0; {
+		c := text[0]
+		if depth == 0 && (c == ',' || c == ')') {
+			break
+		}
+		if c == '"' || c == '\'' {
+			out, text = appendPythonString(out, text)
+			continue
+		}
+		word := pythonWord().Find(text)
+		switch string(word) {
+		case "":
+			word = text[:1]
+		case "True", "False":
+			out = append(out, bytes.ToLower(word)...)
+			text = text[len(word):]
+			continue
+		case "None":
+			out, text = append(out, "null"...), text[len(word):]
+			continue
+		}
+		depth += bytes.Count([]byte("[{"), word) - bytes.Count([]byte("]}"), word)
+		out, text = append(out, word...), text[len(word):]
+	}
+	return out, text
+}
+
+// appendPythonString is appendPython for a string.
+func appendPythonString(out, text []byte) (json.RawMessage, []byte) {
+	mark := text[:1]
+	if bytes.HasPrefix(text, bytes.Repeat(mark, 3)) {
+		mark = text[:3]
+	}
+	var value []byte
+	for text = text[len(mark):]; len(text) > 0 && !bytes.HasPrefix(text, mark); {
+		r, _, rest, err := strconv.UnquoteChar(string(text[:min(len(text), maxEscape)]), mark[0])
+		if err != nil { // Python leaves a backslash where it means nothing, and an escaped quote may be the other one
+			skip := 0
+			if len(text) > 1 && (text[1] == '"' || text[1] == '\'') {
+				skip = 1
+			}
+			value, text = append(value, text[skip]), text[skip+1:]
+			continue
+		}
+		value = utf8.AppendRune(value, r)
+		text = text[min(len(text), maxEscape)-len(rest):]
+	}
+	return appendString(out, value), bytes.TrimPrefix(text, mark)
+}
+
+// maxEscape is the length of the longest escape, such as \U0001F600.
+const maxEscape = 10
 
 // opened is how many more elements that may quote other calls a text opens than it closes.
 func (f *xmlForm) opened(text []byte) int {

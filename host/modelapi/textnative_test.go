@@ -41,6 +41,20 @@ var nativeTexts = map[string][]string{
 	`<|start|>assistant<|channel|>commentary to=functions.p__a<|message|>{"x": "<|message|>"}`: {`{"x": "<|message|>"}`},
 	`<|start|>assistant to=functions.p__a<|channel|>commentary json<|message|>{}<|call|>`:      {`{}`},
 	` to=functions.p__a<|channel|>commentary <|constrain|>json<|message|>{"x": 1}<|call|>`:     {`{"x": 1}`},
+	"<|channel|>analysis<|message|>Is <it>\nthere?<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>\n" +
+		`<|start|>assistant<|channel|>commentary to=functions.p__a <|constrain|>json<|message|>{"x": 1}<|call|>`: {`{"x": 1}`},
+	`<|channel|>commentary<|message|>I look.<|end|>`: nil,
+	`[p__a(x=1)]`: {`{"x":1}`},
+	`[p__a(x='it\'s "q" \d\n', y=[True, None, {"k": -1.5e3}, ""]), p__a()]`: {
+		`{"x":"it's \"q\" \\d\n","y":[true, null, {"k": -1.5e3}, ""]}`, `{}`},
+	"<|python_start|>[p__a(\n  x=\"\"\"a\n\"b\" \\U0001F600\"\"\",\n  y=False,\n)]<|python_end|><|eot|>": {
+		`{"x":"a\n\"b\" 😀","y":false}`},
+	`[p__a(1)]`:      nil,
+	`[p__a(x=p__b)]`: nil,
+	`[p__a(x=(1,))]`: nil,
+	`[p__a(x="a)]`:   nil,
+	`[p__a(x=1)`:     nil,
+	`[Point(x=1)]`:   nil,
 }
 
 // The calls that end a text in a model's own form are read, at once and in pieces.
