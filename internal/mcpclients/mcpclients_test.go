@@ -143,8 +143,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// Servers that Gemini CLI leaves out by lists beside them are disabled, and its discovery command has a block.
-func TestGeminiSettings(t *testing.T) {
+// Servers that Gemini CLI and Claude Code leave out by lists beside them are disabled.
+func TestServersLeftOut(t *testing.T) {
 	for settings, want := range map[string]string{
 		`"mcp":{"excluded":["b"]}`:                     "b",
 		`"mcp":{"allowed":["b","c"]}`:                  "a",
@@ -153,13 +153,14 @@ func TestGeminiSettings(t *testing.T) {
 		`"excludeMCPServers":["a"]`:                    "a",
 		`"allowMCPServers":["a"]`:                      "b c",
 		`"mcp":{"excluded":"a"}`:                       "",
+		`"projects":{"/w":{"disabledMcpServers":["a","c"]},"/x":{"disabledMcpServers":["b"]}}`: "a c",
 	} {
 		root, _, err := document.Detect([]byte(`{"mcpServers":{"a":{"command":"x"},"b":{"command":"x"},"c":{"command":"x"}},` +
 			settings + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		servers, _, err := Servers(root, "")
+		servers, _, err := Servers(root, "/w")
 		if err != nil {
 			t.Fatal(err)
 		}

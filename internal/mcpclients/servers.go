@@ -81,7 +81,7 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 	if n := len(root.Members); len(formats) == 0 && n > 0 && n <= maxServers && isServers(root) { // the servers alone
 		return readAll("", root), []string{"the names of servers"}, nil
 	}
-	leaveOut(root, out)
+	leaveOut(root, dir, out)
 	if len(formats) == 0 {
 		return nil, nil, errors.New("no MCP servers are in it: there is none of the keys mcpServers, servers, " +
 			"context_servers, mcp_servers, mcp and extensions")
@@ -89,11 +89,11 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 	return out, formats, nil
 }
 
-// leaveOut disables the servers that Gemini CLI leaves out by lists beside them, whose names of before 2026 it still
-// reads.
-func leaveOut(root *document.Node, servers []Server) {
-	list := func(inMCP, alone string) (names []string) {
-		for _, n := range []*document.Node{root.Get("mcp").Get(inMCP), root.Get(alone)} {
+// leaveOut disables the servers that lists beside them leave out: of Gemini CLI, whose names of before 2026 it still
+// reads, and of Claude Code for a folder.
+func leaveOut(root *document.Node, dir string, servers []Server) {
+	names := func(lists ...*document.Node) (names []string) {
+		for _, n := range lists {
 			if n != nil && n.Kind == document.Array {
 				for _, item := range n.Items {
 					names = append(names, item.Text)
@@ -102,7 +102,10 @@ func leaveOut(root *document.Node, servers []Server) {
 		}
 		return names
 	}
-	allowed, excluded := list("allowed", "allowMCPServers"), list("excluded", "excludeMCPServers")
+	const claude = "disabledMcpServers"
+	allowed := names(root.Get("mcp").Get("allowed"), root.Get("allowMCPServers"))
+	excluded := names(root.Get("mcp").Get("excluded"), root.Get("excludeMCPServers"), root.Get(claude),
+		root.Get("projects").Get(dir).Get(claude))
 	for i, s := range servers {
 		if slices.Contains(excluded, s.Name) || len(allowed) > 0 && !slices.Contains(allowed, s.Name) {
 			servers[i].Disabled = true
