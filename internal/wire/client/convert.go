@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -280,15 +278,12 @@ func validObject(raw []byte) json.RawMessage {
 	return validJSON(raw)
 }
 
-// validJSON returns nil for bytes that are not JSON, and makes strings in it valid UTF-8.
+// validJSON returns nil for bytes that are not JSON, and makes the strings in it well-formed.
 func validJSON(raw []byte) json.RawMessage {
 	if len(raw) == 0 || !json.Valid(raw) {
 		return nil
 	}
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
-	return raw
+	return rawjson.WellFormed(raw)
 }
 
 // orNil returns absent bytes in one form: the wire does not tell nil from empty.

@@ -428,6 +428,14 @@ func TestEventsOfOtherVersions(t *testing.T) {
 	}
 }
 
+// JSON of a plugin that cut a text in a character, such as one in JavaScript, can be read by everyone.
+func TestJSONIsWellFormed(t *testing.T) {
+	const want = `{"a":"\uFFFD \ud83d\ude00` + "\uFFFD" + `"}`
+	if got := string(validJSON([]byte(`{"a":"\ud83d \ud83d\ude00` + "\xff" + `"}`))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", "a\nb\tc": "a b c", "a\x1b[2Jb\x00": "a[2Jb", "a\u202eb\u200bc\U000E0041": "abc",
