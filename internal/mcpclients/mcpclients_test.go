@@ -246,6 +246,7 @@ func TestWaysOfClients(t *testing.T) {
 		`{"active":false,"command":"x"}`:                                                {`disabled command = ["x"]`, ""}, // Jan
 		`{"isActive":true,"disabled":false,"command":"x"}`:                              {`command = ["x"]`, ""},
 		`{"transport":"http","url":"https://x","allowedTools":["r_*"]}`:                 {url + ` include_tools = ["r_*"]`, ""},
+		`{"disabled":"true","url":"https://x","requestInit":{"headers":{"A":"b"}}}`:     {"disabled " + url + ` headers = { A = "b" }`, ""},
 		`{"url":"$BASE_URL/mcp"}`:                                                       {`url = "${env.BASE_URL}/mcp"`, ""},
 		`{"url":"https://x","initTimeout":15000,"iconPath":"/i"}`:                       {url + ` connect_timeout = "15s"`, ""}, // LibreChat
 		`{"url":"https://x","auth":{"CLIENT_ID":"a"}}`:                                  {url, "auth is left out: " + byLogin},

@@ -307,7 +307,7 @@ func (r *reading) pairs(n *document.Node, name string) (out []Pair) {
 
 func (r *reading) flag(name string) (value, there bool) {
 	n := r.get(name)
-	there = n != nil && n.Kind == document.Bool
+	there = n != nil && (n.Text == "true" || n.Text == "false") // some write it as a text
 	return there && n.Text == "true", there
 }
 
@@ -371,8 +371,8 @@ func (r *reading) address() {
 	for _, name := range []string{"headers", "http_headers"} {
 		r.Headers = append(r.Headers, r.pairs(r.get(name), name)...)
 	}
-	if options := r.get("requestOptions"); options != nil {
-		r.Headers = append(r.Headers, r.pairs(options.Get("headers"), "headers")...)
+	for _, name := range []string{"requestOptions", "requestInit"} {
+		r.Headers = append(r.Headers, r.pairs(r.get(name).Get("headers"), "headers")...)
 	}
 	for _, p := range r.pairs(r.get("env_http_headers"), "env_http_headers") {
 		r.Headers = append(r.Headers, Pair{Name: p.Name, Variable: p.Value})
