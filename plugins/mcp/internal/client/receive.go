@@ -187,29 +187,31 @@ const maxNoise = 16
 // answersIn ends the requests whose answers share a line with other text, such as a log without a line end. Any other
 // message there may be one that a log quotes. Noise is how many braces that begin no JSON are passed over.
 func (s *Session) answersIn(text []byte, from string, noise int) (found bool) {
-	for at := 0; from == "" && at >= 0; at = bytes.IndexByte(text, '{') {
-		text = text[at:]
+	for parts := 0; from == "" && parts < maxBatch; parts++ {
 		var object json.RawMessage
 		d := json.NewDecoder(bytes.NewReader(text))
-		if err := d.Decode(&object); err != nil {
-			if noise--; noise < 0 {
-				return found
-			}
-			text = text[min(1, len(text)):]
-			continue
+		if err := d.Decode(&object); err == nil {
+			text = text[d.InputOffset():]
+		} else if noise--; noise >= 0 && len(text) > 0 {
+			text = text[1:]
+		} else {
+			break
 		}
-		text = text[d.InputOffset():]
 		var e envelope
-		if err := e.open(object); err != nil || string(e.version) != `"2.0"` || e.method != nil {
-			continue
+		if err := e.open(object); err == nil && string(e.version) == `"2.0"` && e.method == nil {
+			s.mu.Lock()
+			c := s.waiting(e.id)
+			s.mu.Unlock()
+			if c != nil {
+				s.response(&e, from)
+				found = true
+			}
 		}
-		s.mu.Lock()
-		c := s.waiting(e.id)
-		s.mu.Unlock()
-		if c != nil {
-			s.response(&e, from)
-			found = true
+		at := bytes.IndexByte(text, '{')
+		if at < 0 {
+			break
 		}
+		text = text[at:]
 	}
 	return found
 }

@@ -54,6 +54,8 @@ func TestAnswers(t *testing.T) {
 		{"behind a log without a line end", `INFO {ready} [1] {"jsonrpc":"2.0","id":ID,"result":{"x":"{"}}`, `{"x":"{"}`, ""},
 		{"behind what a terminal shows", "\x1b[2K\r" + `{"result":{"x":1},"jsonrpc":"2.0","id":"ID"}`, `{"x":1}`, ""},
 		{"behind JSON", `{"level":"info"}{"jsonrpc":"2.0","id":ID,"result":{"x":1}}`, `{"x":1}`, ""},
+		{"a byte order mark alone", "\uFEFF", `{"good":true}`, ""},
+		{"many objects", strings.Repeat("{}", 20_000) + `{"jsonrpc":"2.0","id":ID,"result":{}}`, `{"good":true}`, ""},
 		{"behind a level", `[INFO] ready {"jsonrpc":"2.0","id":ID,"result":{"x":1}}`, `{"x":1}`, ""},
 		{"behind a notification", `{"jsonrpc":"2.0","method":"x"}{"jsonrpc":"2.0","id":ID,"result":{"x":1}}`, `{"x":1}`, ""},
 		{"before a log", `{"jsonrpc":"2.0","id":ID,"result":{"x":1}}done {`, `{"x":1}`, ""},
