@@ -273,16 +273,22 @@ type reply struct {
 // await returns the response to a request; lines before it are kept in w.other.
 func (w *wire) await(id int) reply {
 	w.t.Helper()
-	for {
-		line := w.read()
+	for earlier := w.other; ; { // it may have come before the answer to a later request
+		var line string
+		if len(earlier) > 0 {
+			line, earlier = earlier[0], earlier[1:]
+		} else {
+			line = w.read()
+			w.other = append(w.other, line)
+		}
 		var r reply
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			w.t.Fatalf("not JSON: %s", line)
 		}
 		if r.Method == "" && r.ID == float64(id) {
+			w.other = slices.DeleteFunc(w.other, func(other string) bool { return other == line })
 			return r
 		}
-		w.other = append(w.other, line)
 	}
 }
 
