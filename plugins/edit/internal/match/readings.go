@@ -331,7 +331,8 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 	fresh, both := inner(c.New)
 	switch {
 	case both:
-		ok = ok && firstLine(c.Old) == firstLine(c.New)
+		a, b := fenceLanguage(firstLine(c.Old)), fenceLanguage(firstLine(c.New))
+		ok = ok && (a == b || a == "text" || b == "text") // which only one of them names
 	case fresh != "" && !strings.HasSuffix(fresh, "\n"):
 		fresh += "\n"
 	}
@@ -398,7 +399,7 @@ func cutMarks(s string) (inner, marks string) {
 func inMarks(c Change) (old, fresh string, ok bool) {
 	old, marks := cutMarks(c.Old)
 	fresh, same := cutMarks(c.New)
-	if marks == "" || marks != same && c.New != "" {
+	if marks == "" || marks != same && c.New != "" || isFence(firstLine(c.Old)) || isFence(firstLine(c.New)) {
 		return "", "", false
 	}
 	var x, y string
