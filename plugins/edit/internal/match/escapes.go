@@ -315,7 +315,7 @@ func (e escaping) withBackslash(signs, old string) string {
 
 // decodeNew decodes new_string. It is false when that could be done in several ways.
 func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, bool) {
-	if breaks.set != "" && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
+	if breaks.set != "" && !strings.Contains(strings.TrimRight(s, "\n"), "\n") {
 		own := false // new_string has bare quotes where old_string has escaped ones: it is not escaped
 		for sign := range strings.SplitSeq(without(used, "nrtu\\/"), "") {
 			own = own || sign != "" && m.bare(s, sign)
@@ -451,6 +451,10 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 	switch {
 	case text == r.new && strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
 		return "", false, nil // to escape is the change
+	case t.prose() && !best.entities && strings.ContainsAny(best.set, "_*[]()#~|{}!+-.<>`"):
+		return "", false, guard("new_string has backslashes before signs of Markdown, such as \\_, which old_string has "+
+			"without, and changes something else, too. It is not clear whether they are meant.", "Give these signs as the "+
+			"file has them. To escape them, do that in an edit of its own, which changes nothing else.")
 	case !ok || best.wraps(text) || t.garbled(fresh, r.new, old):
 		return "", false, escapedInPart()
 	}

@@ -354,6 +354,16 @@ func TestEscapedSigns(t *testing.T) {
 		replaced(text, "then more", "then my_more <b>") {
 		t.Errorf("Markdown: %q", got)
 	}
+	// The line breaks behind a line that is escaped as a whole.
+	if _, got := planned(t, "a.yml", "a: 1\nb: 2\nc: 3\n\nd: 4\n", Change{Old: "a: 1\\nb: 2\\nc: 3\n\n",
+		New: "a: 5\\nb: 2\\nc: 6\n\n"}); got != "a: 5\nb: 2\nc: 6\n\nd: 4\n" {
+		t.Errorf("breaks within: %q", got)
+	}
+	// In Markdown they may be the change, as one of several.
+	if r := refused(t, "a.md", "| a_b | one |\n| c_d | two |\n", Change{Old: "| a_b | one |\n| c_d | two |\n",
+		New: "| a\\_b | one |\n| c\\_d | more |\n"}); r.Kind != Guard || !strings.Contains(r.Hint, "an edit of its own") {
+		t.Errorf("Markdown, of new_string alone: %v", r)
+	}
 	// A quote behind an escaped backslash is bare only if backslashes are escaped as well: here another line has some that
 	// are not.
 	const data, last = "\"a\": \"\\\"b\\\"\",\n\"e\": \"i\\nt\",\n", "\n\\\"e\\\": \\\"i\\nt\\\","
