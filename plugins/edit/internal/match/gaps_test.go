@@ -171,6 +171,13 @@ func TestALineLeftOutOfFew(t *testing.T) {
 	}
 }
 
+// A bracket that old_string left out and new_string has is not written for a second time.
+func TestABracketLeftOut(t *testing.T) {
+	const data = "first {\n\tload(alpha, beta)\n\tparse(gamma)\n}\n\nsecond {\n\tcheck(delta)\n\tend(epsilon)\n}\n"
+	refused(t, "a.js", data, Change{Old: strings.Replace(data, "}\n\nsecond", "\nsecond", 1),
+		New: strings.Replace(data, "parse(gamma)", "parse(omega)", 1)})
+}
+
 // The separator at the end of a line says little about the line.
 func TestLastSeparatorLeftOut(t *testing.T) {
 	const data = "x = {\n  \"first\": alpha(1),\n  \"second\": beta(2),\n  \"third\": gamma(3)\n}\n"

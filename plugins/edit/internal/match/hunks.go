@@ -279,8 +279,12 @@ func (p *projection) reindent(b []byte) ([]byte, bool) {
 	if isBlank(b) {
 		return nil, true
 	}
-	ind, ok := p.indents.of(leading(b), p.near)
-	return append([]byte(ind), p.trimEnd(b[indentLen(b):])...), ok
+	own, star := leading(b), ""
+	if _, known := p.indents.known[own]; !known && b[len(own)] == '*' && strings.HasSuffix(own, " ") && !p.t.prose() {
+		own, star = own[:len(own)-1], " " // of a block comment, whose start is a blank less deep
+	}
+	ind, ok := p.indents.of(own, p.near)
+	return append([]byte(ind+star), p.trimEnd(b[indentLen(b):])...), ok
 }
 
 // trimEnd drops blanks at the end of a line if the model has such blanks everywhere.
@@ -423,7 +427,8 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 		hi = p.blockOf[h.b]
 	}
 	for _, b := range p.at.blocks[min(lo, hi):hi] {
-		if b.onlyFile() && alnums(p.t.text(b.f0)) >= 1 && !p.t.commentOnly(b.f0) {
+		if b.onlyFile() && !p.t.blankOrComment(b.f0) &&
+			(alnums(p.t.text(b.f0)) >= 1 || p.new.counts(h.na, h.nb)[p.t.key(b.f0)] > 0) {
 			return p.conflict(b, "next to what changes the file has a line that old_string does not have")
 		}
 		if b.o0 >= h.a && b.o1 <= h.b && (b.relation == altered ||
