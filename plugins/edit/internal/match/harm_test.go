@@ -137,6 +137,16 @@ func TestPlaceholders(t *testing.T) {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
+	for _, c := range []struct{ name, data, old, fresh string }{ // lines come in place of others that go
+		{"a.rs", "one(alpha);\n});\n\n// Two.\ntwo(beta);\n", "one(alpha);\n});\n\n// Two.\n",
+			"one(alpha);\n// ...\n\n// New.\nmore(all, |x| {\n    run(x);\n});\n\n// Two.\n"},
+		{"a.md", "* One.\n\nMore:\n\n* Two.\n* Three.\n", "* One.\n\nMore:\n\n* Two.\n* Three.\n",
+			"* One.\n* New:\n  It is new.\n\n...\n* Three.\n"},
+	} {
+		if r := refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard {
+			t.Errorf("%s: %v", c.name, r)
+		}
+	}
 }
 
 func TestDotsThatAreMeant(t *testing.T) {
@@ -316,6 +326,8 @@ func TestBlankLinesAtTheEndsOfNoisyStrings(t *testing.T) {
 			"one(first)\n\ttwo(x)\n\n\tthree(third)\n"},
 		{"new_string is trimmed at the start", "\n    three(third)\n", "three(x)\n",
 			"one(first)\n\ttwo(second)\n\n\tthree(x)\n"},
+		{"new_string begins before the blank line", "\n    three(third)\n", "    new(x)\n\n    three(third)\n",
+			"one(first)\n\ttwo(second)\n\tnew(x)\n\n\tthree(third)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh}); got != c.want {

@@ -302,7 +302,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	case isText && kind <= commentDots && s.at > s.hunk.na && s.at < s.hunk.nb-1 &&
 		placeholderOf(before) == noPlaceholder && placeholderOf(after) == noPlaceholder:
 		return false // in a text that is new
-	case s.gone() > s.came():
+	case s.gone() > s.came(), isText && kind == dotsOnly && !s.keepsAll():
 		return true
 	case kind == weakWords, isText, t.unknown(), s.isRemark():
 		return false
@@ -316,7 +316,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	case commentLike(before) && strings.HasSuffix(before, "..."):
 		return false // the sentence of a comment continues
 	}
-	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
+	return kind != commentDots || s.at == 0 || !commentLike(strings.TrimSpace(s.fresh[s.at-1])) // else it ends a comment
 }
 
 // isRemark reports whether a line is a comment on the code below it, such as "keep the rest of the list", and takes no

@@ -30,11 +30,15 @@ type projection struct {
 // project makes the edits for one alignment.
 func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) {
 	head, _ := outerSpace(string(r.old.data))
-	p := &projection{t: t, number: number, old: r.old, new: newSource([]byte(withHead(head, r.new)), t.syntax), at: a}
+	p := &projection{t: t, number: number, old: r.old, new: newSource([]byte(r.new), t.syntax), at: a}
+	down := p.movesDown()
+	if !down {
+		p.new = newSource([]byte(withHead(head, r.new)), t.syntax)
+	}
 	p.dropExtraBlanks()
 	p.quoteRepeated()
 	p.adoptForms()
-	p.keepOuterBlanks()
+	p.keepOuterBlanks(down)
 	if bytes.HasSuffix(p.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
 		n := len(p.new.data)
 		p.new.lines = append(p.new.lines, line{n, n, n})
@@ -398,7 +402,7 @@ func formFamily(r rune) rune {
 
 // keepOuterBlanks lets new_string begin and end with as many blank lines as old_string does. That it has fewer, and
 // text, means that it was trimmed: how many there are in the file does not change.
-func (p *projection) keepOuterBlanks() {
+func (p *projection) keepOuterBlanks(down bool) {
 	edge := func(s *source, i int) string { // line i, counted from the end when it is less than 0
 		if i < 0 {
 			i += len(s.lines)
@@ -408,14 +412,15 @@ func (p *projection) keepOuterBlanks() {
 		}
 		return s.key(i)
 	}
+	head, tail := p.old.outerBlanks()
 	quoted := p.old.counts(0, len(p.old.lines))
 	delete(quoted, "")
-	head, tail := p.old.outerBlanks()
 	newHead, newTail := p.new.outerBlanks()
-	if first := edge(p.new, newHead); edge(p.old, head) != first && quoted[first] > 0 {
-		head = newHead // the first line goes, and the blank lines before it may as well
+	first, last := edge(p.new, newHead), edge(p.new, -1-newTail)
+	if edge(p.old, head) != first && quoted[first] > 0 || down {
+		head = newHead // the first line goes, and the blank lines before it may as well, or both come further down
 	}
-	if last := edge(p.new, -1-newTail); edge(p.old, -1-tail) != last && quoted[last] > 0 {
+	if edge(p.old, -1-tail) != last && quoted[last] > 0 {
 		tail = newTail
 	}
 	if newHead == len(p.new.lines) || head <= newHead && tail <= newTail {
@@ -427,6 +432,19 @@ func (p *projection) keepOuterBlanks() {
 	}
 	data = slices.Concat(bytes.Repeat(newline, max(0, head-newHead)), data, bytes.Repeat(newline, max(0, tail-newTail)))
 	p.new = newSource(data, p.t.syntax)
+}
+
+// movesDown reports that new_string has the first line of old_string further down, with the blank lines that it has
+// before it there and in the file: what comes goes before these.
+func (p *projection) movesDown() bool {
+	fresh := p.new
+	blank, _ := p.old.outerBlanks()
+	return blank > 0 && blank < len(p.old.lines) && p.at.blocks[0].single() && len(fresh.lines) > 0 &&
+		!isBlank(fresh.text(0)) && slices.ContainsFunc(fresh.lines, func(l line) bool {
+		j := fresh.lineAt(l.start)
+		return j >= blank && fresh.key(j) == p.old.key(blank) &&
+			isBlank(fresh.data[fresh.lines[j-blank].start:fresh.lines[j-1].end])
+	})
 }
 
 // hunks are the differences between the old and the new lines. Where the place starts or ends within a line, the
