@@ -29,17 +29,24 @@ var (
 func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	is := firstLine(r.new)
 	before, _ := t.around(at)
-	if fresh, lost, sure := t.lostMargin(r, at); lost && sure {
+	fresh, lost, sure := t.lostMargin(r, at)
+	var out *Refusal
+	switch {
+	case lost && sure:
 		return r.with(fresh, "new_string lost the indentation that all lines of old_string have; it was kept."), nil
-	} else if lost && t.syntax == python {
-		out := guard("new_string lost the indentation that all lines of old_string have, and here that may end a block.",
+	case lost && t.syntax == python:
+		out = guard("new_string lost the indentation that all lines of old_string have, and here that may end a block.",
 			"Indent all lines of new_string as they shall be in the file.")
-		t.show(out, at)
-		return r, out
-	} else if t.shiftsBlock(r, at) {
-		out := guard("new_string indents all lines that it shares with old_string in another way, and in this language that "+
+	case t.flattened(r):
+		out = guard("new_string lost the indentation of its lines: all start at the left edge, also those that are "+
+			"indented in old_string.", "Indent all lines of new_string as they shall be in the file. To move lines to "+
+			"the left edge, change nothing else in them.")
+	case t.shiftsBlock(r, at):
+		out = guard("new_string indents all lines that it shares with old_string in another way, and in this language that "+
 			"changes which block they are in.", "Indent new_string as the file is. To move the lines to another block, change "+
 			"nothing else in them, or include the line that begins the block in both strings.")
+	}
+	if out != nil {
 		t.show(out, at)
 		return r, out
 	}
@@ -48,23 +55,23 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
 		return r, nil
 	}
-	fresh, bare := newSource(toLF([]byte(r.new)), nil), strings.TrimRight(is, blanks)
-	if slices.Contains(r.old.rightTrimmed()[1:], bare) && !slices.Contains(fresh.rightTrimmed()[1:], bare) { // it moves
+	now, bare := newSource(toLF([]byte(r.new)), nil), strings.TrimRight(is, blanks)
+	if slices.Contains(r.old.rightTrimmed()[1:], bare) && !slices.Contains(now.rightTrimmed()[1:], bare) { // it moves
 		return r, nil
 	}
-	pairs := counterparts(r.old, fresh)
-	lost := leading(r.old.text(max(0, pairs[0])))
-	if lost == "" { // another line comes first now
+	pairs := counterparts(r.old, now)
+	margin := leading(r.old.text(max(0, pairs[0])))
+	if margin == "" { // another line comes first now
 		return r, nil
 	}
 	stay, deeper, next := false, true, ""
 	for n, o := range slices.Backward(pairs) {
-		if n == 0 || isBlank(fresh.text(n)) {
+		if n == 0 || isBlank(now.text(n)) {
 			continue
 		}
-		next = leading(fresh.text(n))
-		deeper = deeper && strings.HasPrefix(next, lost)
-		if o > 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0 {
+		next = leading(now.text(n))
+		deeper = deeper && strings.HasPrefix(next, margin)
+		if o > 0 && likeness(string(r.old.text(o)), string(now.text(n))) > 0 {
 			had := leading(r.old.text(o))
 			if len(next) < len(had) {
 				return r, nil
@@ -75,12 +82,12 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	switch {
 	case !stay && !deeper:
 		return r, nil
-	case next == lost && opener().MatchString(strings.TrimRight(is, blanks)):
+	case next == margin && opener().MatchString(strings.TrimRight(is, blanks)):
 		return r, guard("The first line of new_string has no indentation, that of old_string has, and so it is not clear "+
 			"how far the lines behind it are to be indented.",
 			"Indent all lines of new_string as they shall be in the file.")
 	}
-	return r.with(lost+r.new, "new_string lost the indentation of its first line; that of old_string was kept."), nil
+	return r.with(margin+r.new, "new_string lost the indentation of its first line; that of old_string was kept."), nil
 }
 
 // lostMargin returns new_string with the indentation that all lines of old_string have, where it lost just that: its
@@ -119,6 +126,31 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 	depth := commonIndent(t.source, from, to)
 	inside := func(f int) bool { return f >= 0 && strings.HasPrefix(leading(t.text(f)), depth) }
 	return fresh, true, t.syntax == nil || !t.syntax.layout || inside(above) && inside(below)
+}
+
+// flattened reports that no line of new_string is indented, though two in a row are lines of old_string that are not
+// equally deep there, the second one indented.
+func (t *Text) flattened(r *reading) bool {
+	fresh := newSource(toLF([]byte(r.new)), nil)
+	if t.prose() || squeeze(fresh.data) == squeeze(r.old.data) {
+		return false
+	}
+	before, lost := -1, false // the line of old_string before
+	for n, o := range counterparts(r.old, fresh) {
+		if isBlank(fresh.text(n)) {
+			continue
+		} else if leading(fresh.text(n)) != "" {
+			return false
+		}
+		alike := o >= 0 && r.old.key(o) != "" && r.old.key(o)[0] == fresh.key(n)[0] && // else it is commented out
+			likeness(string(r.old.text(o)), string(fresh.text(n))) >= minSameLine
+		lost = lost || alike && before >= 0 && r.old.closeFilled(o, -1) == before &&
+			leading(r.old.text(o)) != "" && leading(r.old.text(o)) != leading(r.old.text(before))
+		if before = -1; alike {
+			before = o
+		}
+	}
+	return lost
 }
 
 // shiftsBlock reports that old_string is indented as the file is and all its lines are in another way in new_string, in

@@ -67,6 +67,18 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		Old: "    def f(x):\n        return x\n", New: "def f(x):\n    y = x\n    return x\n"}); r.Kind != Guard {
 		t.Errorf("the last method of a class: %v", r)
 	}
+	for _, c := range []struct{ name, data, old, fresh string }{ // lines of several depths lost it
+		{"a.toml", "[group]\ndev = [\n    \"tool>=1.23.1\",\n]\n", "dev = [\n    \"tool>=1.23.1\",\n]\n",
+			"dev = [\n\"tool>=1.25.2\",\n]\n"},
+		{"a.yml", "- a:\n  b: 1\n- c:\n  d: 2\n", "  b: 1\n- c:\n  d: 2\n", "b: 1\n- c:\nd: 2\n- e\n"},
+		{"a.rb", "def a\n  one(x)\n  if y\n    two(x)\n  end\nend\n", "    two(x)\n  end\n", "two(x)\nend\nthree(x)\n"},
+	} {
+		if r := refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard ||
+			!strings.Contains(r.Message, "lost the indentation") {
+			t.Errorf("%s: %v", c.name, r)
+		}
+	}
+	written(t, "a.yml", "a:\n  b:\n    - c\nd: 1\n", "  b:\n    - c\nd: 1\n", "#  b:\n#    - c\nd: 1\n")
 }
 
 // What is beside the place must not be there twice because new_string has it and old_string has not.
