@@ -98,6 +98,8 @@ func TestPasses(t *testing.T) {
 		{"a shifted block", "a.py", "class A:\n    def f(self):\n        return one\n", "def f(self):\n    return one\n",
 			"def f(self):\n    if x:\n        return two\n    return one\n",
 			"class A:\n    def f(self):\n        if x:\n            return two\n        return one\n", 4},
+		{"a picture for a sign", "a.py", "one = '❤ a'\ntwo = '⚠️ b'\n", "one = '❤️ a'\ntwo = '⚠ b'\n",
+			"one = '❤️ c'\ntwo = '⚠ b'\nthree = '✔️ d'\n", "one = '❤ c'\ntwo = '⚠️ b'\nthree = '✔️ d'\n", 5},
 		{"curly quotes for straight ones", "a.go", "\tprintln(\"hi there\")\n\tx := 1\n",
 			"\tprintln(“hi there”)\n\tx := 1\n", "\tprintln(“hi there”)\n\tprintln(“again”)\n\tx := 1\n",
 			"\tprintln(\"hi there\")\n\tprintln(\"again\")\n\tx := 1\n", 5},

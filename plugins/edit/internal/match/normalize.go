@@ -160,7 +160,7 @@ func (s *stream) fold(seg []byte, from, to int) {
 			for _, c := range []byte(signs) {
 				s.add(c, from, to)
 			}
-		} else if r = foldRune(r); r >= 0 {
+		} else if r = foldRune(r); r >= 0 && r != '\ufe0e' && r != '\ufe0f' { // a sign as text or as a picture
 			var buf [utf8.UTFMax]byte
 			for _, c := range buf[:utf8.EncodeRune(buf[:], r)] {
 				s.add(c, from, to)
