@@ -294,6 +294,15 @@ func TestTheSameInsertionTwice(t *testing.T) {
 	}
 }
 
+// Lines that go are there still, though all that new_string has is in the file, with a comment that old_string left out.
+func TestLinesGoBehindACommentLeftOut(t *testing.T) {
+	const data = "import all\n\n# One thing.\n# And more of it.\nfirst = all.first\n\n# Old.\nsecond = 2\n"
+	const fresh = "import all\n\n# One thing.\n# And more of it.\nfirst = all.first\n"
+	if _, got := planned(t, "a.py", data, Change{Old: strings.Replace(data, "# One thing.\n", "", 1), New: fresh}); got != fresh {
+		t.Errorf("%q", got)
+	}
+}
+
 // Lines of this kind are in real files.
 func TestDotsOfRealFiles(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{

@@ -218,7 +218,7 @@ func (t *Text) cause(r *reading, w *window) string {
 				quoteAround(r.old.key(i), t.key(j)))
 		}
 	}
-	return "The lines are there, but not as a block of their own, or with other text on the same line."
+	return "The lines are there, but in another order, not as a block of their own, or with other text on the same line."
 }
 
 // hiddenCause says how line i of old_string differs from line j of the file, if they look the same.

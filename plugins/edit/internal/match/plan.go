@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -169,7 +170,7 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 		return nil, t.ownInsertion(h.Range)
 	case f.number == 1:
 		return t.literalEdits(f.reading, h.Range), nil
-	case t.presentAt(f, h):
+	case !f.reading.shrinks() && t.presentAt(f, h):
 		return nil, t.alreadyApplied(h.Range)
 	}
 	a := t.align(f, h)
@@ -313,23 +314,20 @@ func (t *Text) present(c Change, readings []*reading) *Refusal {
 	if c.Strictness == Exact {
 		return nil
 	}
-	filled := func(s string) (n int) {
-		for l := range strings.Lines(s) {
-			if !isBlankString(l) {
-				n++
-			}
-		}
-		return n
-	}
 	for _, r := range readings {
-		if filled(r.new) < filled(string(r.old.data)) {
-			continue // lines go, and it cannot be seen whether they have: pass 8 looks at that
+		if r.shrinks() {
+			continue // pass 8 looks at that
 		}
 		if at := t.occurrencesOfNew(r, presentForm, 12, nil); len(at) > 0 {
 			return t.alreadyApplied(at[0])
 		}
 	}
 	return nil
+}
+
+// shrinks reports that lines go: that new_string is in the file does not say whether they have.
+func (r *reading) shrinks() bool {
+	return len(newSource([]byte(r.new), nil).filledLines(math.MaxInt)) < len(r.old.filledLines(math.MaxInt))
 }
 
 // occurrencesOfNew are the places of new_string in the file, or at a place of it, none when it has too few letters or

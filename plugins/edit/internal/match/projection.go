@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -523,7 +524,13 @@ func (p *projection) finish() ([]Edit, *Refusal) {
 }
 
 // conflict refuses because the file has something at a block that old_string does not have.
-func (p *projection) conflict(b block, why string) *Refusal { return p.t.conflict(p.at, b, why) }
+func (p *projection) conflict(b block, why string) *Refusal {
+	r := p.t.conflict(p.at, b, why)
+	if p.says(b) && p.old.key(b.o0) != p.t.key(min(b.f0, len(p.t.lines)-1)) {
+		r.Message += fmt.Sprintf(" old_string has %s.", quoteShort(strings.TrimSpace(string(p.old.text(b.o0)))))
+	}
+	return r
+}
 
 // fragment reports whether the place is a part of a line, or starts or ends within one and new_string has too few
 // lines to say which of them belong to those.

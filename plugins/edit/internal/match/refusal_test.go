@@ -76,7 +76,15 @@ func TestRefusals(t *testing.T) {
 			Change{Old: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n" +
 				"\t\t\t}\n\t\t}\n\t}\n\t]\n\tprintEverything(letters)\n",
 				New: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n" +
-					"\t\t\t}\n\t\t}\n\t}\n\tprintEverything(letters)\n"}, Conflict, "another one in the file"},
+					"\t\t\t}\n\t\t}\n\t}\n\tprintEverything(letters)\n"}, Conflict,
+			`another one in the file. old_string has "]".`},
+		{"a line of old_string from another place", "a.json", "{\n  \"type\": \"module\",\n  \"scripts\": {\n    " +
+			"\"dev\": \"node dev.js\",\n    \"build\": \"node build.js\"\n  },\n  \"lint\": {\n    \"*.ts?(x)\": true\n  }\n}\n",
+			Change{Old: "  \"type\": \"module\",\n    \"*.ts?(x)\": true\n  \"scripts\": {\n    \"dev\": \"node dev.js\",\n    " +
+				"\"build\": \"node build.js\"\n", New: "  \"type\": \"commonjs\",\n  \"scripts\": {\n    \"dev\": \"node dev.js\",\n    " +
+				"\"build\": \"node build.js\"\n"}, Ambiguous, "(4 lines of old_string equal, 1 not)"},
+		{"lines in another order", "a.php", "function a()\n{\n\treturn b();\n}\n", Change{Old: "{\nfunction a()\n\treturn b();\n}\n",
+			New: "x"}, NotFound, "in another order"},
 		{"a bracket is not the end of a line", "a.css", ".a { color: red; }\n/* Gap between boxes */\n.separator {\n  " +
 			"position: absolute;\n", Change{Old: "}\n.separator {\n  position: absolute;\n",
 			New: ".separator {\n  position: absolute;\n"}, NotFound, ""},

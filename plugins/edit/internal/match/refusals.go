@@ -266,8 +266,8 @@ func (t *Text) lineList(hits []hit) string {
 // rivals refuses because two places are about as similar to old_string.
 func (t *Text) rivals(w, v *window) *Refusal {
 	return &Refusal{Kind: Ambiguous, Count: 2,
-		Message: fmt.Sprintf("old_string is not in the file literally, and is similar to two places: %s and %s.",
-			lineSpan(w.first, w.last+1), lineSpan(v.first, v.last+1)),
+		Message: fmt.Sprintf("old_string is not in the file literally, and is similar to two places: %s (%s) and %s (%s).",
+			lineSpan(w.first, w.last+1), w.candidate().Why, lineSpan(v.first, v.last+1), v.candidate().Why),
 		Hint:       "Copy old_string from the one that you mean, exactly, with a line that only this one has.",
 		Candidates: []Candidate{w.candidate(), v.candidate()},
 		Excerpt: t.numberedLines(t.unique(w.first, w.last+1)) + "\n" +
