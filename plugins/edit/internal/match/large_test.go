@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // largeFile has functions that differ in their names alone.
@@ -64,6 +65,16 @@ func TestPlacesAroundARareLine(t *testing.T) {
 				t.Errorf("%s: pass %d made another change", test.name, p.Pass)
 			}
 		}
+	}
+}
+
+// Blank lines of new_string are looked at once each.
+func TestManyBlankLinesInNew(t *testing.T) {
+	const data = "{\n\tone()\n\ttwo()\n}\n"
+	fresh, start := "\tone()\n"+strings.Repeat("\n", 200_000)+"\ttwo()\n", time.Now()
+	written(t, "a.js", data, "\tone()\n\ttwo()\n", fresh)
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%v", took)
 	}
 }
 

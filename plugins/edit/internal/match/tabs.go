@@ -27,11 +27,11 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
-	widths, moves := map[int]bool{}, false  // of a tab, in blanks
-	shown := make([]bool, len(fresh.lines)) // what the line is indented with is in old_string
-	pairs := counterparts(r.old, fresh)
+	widths, moves := map[int]bool{}, false         // of a tab, in blanks
+	shown := make([]bool, len(fresh.lines))        // what the line is indented with is in old_string
+	pairs, above := counterparts(r.old, fresh), -1 // the last line that is not blank
 	for n, o := range pairs {
-		own, above := leading(fresh.text(n)), fresh.closeFilled(n, -1)
+		own := leading(fresh.text(n))
 		switch {
 		case isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0:
 		case other == ' ' && o >= 0 && was[o] == "" && n > 0: // tabs at the left edge may be those of a here-document
@@ -49,6 +49,9 @@ func (t *Text) inFileForm(r *reading, at Range) *reading {
 					widths[w] = true
 				}
 			}
+		}
+		if !isBlank(fresh.text(n)) {
+			above = n
 		}
 	}
 	width := 0
