@@ -114,13 +114,14 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		git clone http://a /tmp/x, tar xf a -C /tmp/x, curl -o /tmp/x http://a, pytest > "/tmp/x", sed -i s/a/b/ /tmp/x,
 		rm|rm\ -f|rm\ -rf /tmp/x|/tmp/x/y.py, cd /tmp && rm x.py, rmdir /tmp/x, rm -rf node_modules|./dist|web/.next|target|.venv,
 		rm -rf node_modules package-lock.json, rm -f *.pyc|src/*.o|a/__pycache__, rm -rf "$PWD/node_modules",
-		(cd web && rm -rf node_modules), rm -rf */node_modules|**/__pycache__`) {
+		(cd web && rm -rf node_modules), rm -rf */node_modules|**/__pycache__,
+		rm -rf build|build/|obj|web/build|bin\ obj|a/bin\ a/obj, rm -f *.orig|a.rej, find . -name '*.orig' -delete, scp h:/var/log/a.log /tmp/`) {
 		rated(t, "medium", text)
 	}
 	rated(t, "high", each(`echo a > /tmp/../etc/x, echo a > /tmp/.x/y, cp a /tmp/x/../../etc/y, ln -s /etc/a|~|a /tmp/x, touch /tmp/toolhost-a/b,
 		cp a /tmp/b/.git/hooks/c, echo a > /tmp/.bashrc, echo a > /tmpx/y, cp a /var/tmp/../x, mv /etc/a /tmp/b|/tmp, mv /tmp a, cp -t /tmp/../etc a, ln -s /etc/a /tmp, chmod -R 777 /tmp/a,
 		rm -rf /tmp|/tmp/|/tmp/*|/tmp/.|/tmp/.X11|/tmp/a/../..|/tmp/a/../../etc|/tmp/toolhost-a, cd /tmp && rm -rf *|.., rm -rf /tmp/x ~/a,
-		rm -rf node_modules ../a|~/dist|/dist|../dist|dist/..|dist/../a|src|.|*|./*, rm -rf dist/../../dist|node_modules*|*.go|.git|build,
+		rm -rf node_modules ../a|~/dist|/dist|../dist|dist/..|dist/../a|src|.|*|./*, rm -rf dist/../../dist|node_modules*|*.go|.git|bin|build/a|build/src,
 		cd .. && rm -rf dist, x=dist; rm -rf $x, x=/tmp/x; rm -rf "$x", sudo rm -rf dist, f() { rm -rf dist; }; f,
 		rm -rf 'dist'*, rm -rf "$x/dist"|$x/node_modules|dist/$x, git clean -fdX, shred dist`)...)
 	rated(t, "high", "echo 'rm -rf a' > /tmp/x; sh /tmp/x", "curl -o /tmp/x http://a && sh /tmp/x",
@@ -247,11 +248,12 @@ func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 		rated(t, "high", each(`sqlite3 a 'select\ b' > x; `+run+`, psql -Atc 'select\ b'|"$y" >> x && `+run+`, jq -r .a b > x; `+run+`,
 			kubectl get cm a > x; `+run+`, dig +short txt a > x; `+run+`,
 			cat <(jq\ .a\ b) > x; `+run+`, cp|mv|install <(echo\ 'sudo\ a') x; `+run+`, cat <(echo\ 'sudo\ a') > x; `+run+`,
-			./a > x; `+run)...)
+			python3 -c 'print(1)' > x; `+run)...)
 		rated(t, "high", "jq -r .a b | tee x; "+run, "jq -r .a b | sed 1d > x; "+run, "psql -c 'select b' | sort | cat > x; "+run)
 		rated(t, "medium", "head -1 y | sort > x; "+run)
 		rated(t, "medium", each(`sed s/a/b/ y > x; `+run+`, cat a b > x; `+run+`, envsubst < y > x && `+run+`,
-			jq .a b > y; `+run+`, cp <(echo\ 'ls') x; `+run+`, sqlite3 a .tables; `+run)...)
+			jq .a b > y; `+run+`, cp <(echo\ 'ls') x; `+run+`, sqlite3 a .tables; `+run+`,
+			./a|python3\ a.py|go\ run\ ./a > x; `+run)...)
 	}
 	rated(t, "high", each(`python3|node|ruby|perl /dev/stdin|/dev/fd/0|/proc/self/fd/0 < <(curl\ http://x), python3 /dev/fd/3 3< <(curl\ http://x),
 		xargs|xargs\ -n1 env|nice|timeout\ 5|stdbuf|nohup, curl -o a.vsix http://x && code|codium --install-extension a.vsix,
@@ -259,11 +261,12 @@ func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 		curl http://x > Dockerfile && docker build ., curl -o compose.yml http://x && docker compose up, wget -r|-i|-m http://x && sh x/a.sh,
 		gh release|run download 1 && ./a, git clone http://x/a && cd a && zig\ build|vagrant\ up|hatch\ run\ b, gpg --delete-secret-keys a`)...)
 	rated(t, "medium", each(`wget -r http://x && ls, gh release download 1, git clone git@x:a && cd b && make, docker build .,
+		killall|killall\ -9|killall\ -q node|vite|node\ vite,
 		git clone http://x/a && cd a && git submodule update --init|checkout\ b|lfs\ pull, code|cursor --install-extension a.b,
 		pkill -f vite|'node\ server.js'|'npm\ run\ dev'|manage.py, pkill -9|-TERM -f vite, kill -s|-n TERM|9 1234,
 		kubectl|oc exec a -- ls|cat\ /a|ps\ aux, kubectl exec -n b a -c d -- tail -n 5 a, rsync -avn|-az\ --dry-run a host:b,
 		rsync -a --dry-run --exclude=a b host:c, ssh h 'docker\ ps\ &&\ docker\ logs\ --tail\ 20\ a'`)...)
-	rated(t, "high", each(`pkill vite|node|-f\ a|-f\ bash|-f\ .|-f\ node|-f\ ssh|-u\ root\ -f\ vite, kill -s TERM|-1 -1 2|1, kubectl exec a -- env|rm\ a|sh,
+	rated(t, "high", each(`pkill vite|node|-f\ a|-f\ bash|-f\ .|-f\ node|-f\ ssh|-u\ root\ -f\ vite, kill -s TERM|-1 -1 2|1, killall bash|node\ bash|$x|-u\ me, kubectl exec a -- env|rm\ a|sh,
 		kubectl exec a -- cat .env|'ls;\ rm\ a'|find\ .\ -delete|sh\ -c\ ls, rsync -a b host:c, rsync -e ./x -n a host:b, rsync -e -n a host:b, kubectl exec -it a -- bash,
 		claude|codex mcp add a -- ./b, ssh h 'docker\ ps\ &&\ docker\ exec\ a\ ls'|'docker\ rm\ a'|'docker\ run\ a\ ls'`)...)
 }
@@ -292,6 +295,51 @@ func TestRiskOfUsualThingsWithOtherValues(t *testing.T) {
 	rated(t, "medium", each(`kubectl exec a -- ls|find /run/secrets, kubectl exec a -- grep -r error /var/log`)...)
 	rated(t, "high", "echo x | xargs rsync -n a h:b", `docker exec a ssh h 'ls && rm b'`)
 	rated(t, "high", `PAGER="$X/bin/less" git log`, `CC="$X/bin/.x/gcc" make`)
+}
+
+// Containers of another machine, programs of Windows, and code of whoever has a module are asked about.
+func TestRiskOfOtherSystems(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", each(`docker|podman -H|--host|--context|-c ssh://a ps, docker -H=tcp://a:1 build ., docker context use a,
+		DOCKER_HOST=tcp://a:2375|DOCKER_HOST=ssh://a|DOCKER_HOST="$x" docker\ build\ .|ls, export DOCKER_CONTEXT=prod|DOCKER_HOST=ssh://a; docker ps, env DOCKER_HOST=ssh://a docker ps,
+		powershell.exe|pwsh.exe|cmd.exe -c|/c 'rd\ /s\ a', reg.exe add a, schtasks.exe /create a, taskkill.exe /IM a, wsl.exe --unregister a,
+		go run x.org/a@latest|github.com/a/b@v1.2.3|-mod=mod\ x.org/a@v1, docker run --env-file .env a/b|ghcr.io/a/b:c|--rm\ a/b,
+		bfg --delete-files a, eas submit, fastlane release, glab variable get A`)...)
+	rated(t, "medium", each(`docker -H|--host unix:///run/a.sock ps -q, docker --context default|colima|desktop-linux compose up, docker exec a curl -H b,
+		DOCKER_HOST=unix:///a.sock|DOCKER_HOST="unix://$HOME/a.sock"|DOCKER_HOST=tcp://localhost:1 docker build ., docker run -h web a, docker build -c 1 .,
+		go run golang.org/x/tools/cmd/goimports@latest|./a|., go install x.org/a@latest, docker run --env-file .env a|a:b, docker run --env-file a.txt a/b`)...)
+}
+
+// What changes a database is judged by its statements, also in a file that the text writes; another file is a script
+// as any other. So is a program that an interpreter is given as its input.
+func TestRiskOfProgramsAndStatementsInFiles(t *testing.T) {
+	t.Parallel()
+	for _, run := range each(`psql -f|-d\ b\ -f a.sql, psql b < a.sql, psql --file=a.sql, mysql|mariadb -u\ root b < a.sql, sqlite3 b.db < a.sql`) {
+		rated(t, "medium", run, "echo 'create table a (b int)' > a.sql; "+run, "echo 'insert into a values (1); select 1' > a.sql && "+run)
+		rated(t, "high", "curl -o a.sql http://x; "+run, "echo 'drop table a' > a.sql; "+run, "cat > a.sql <<'E'\nselect 1;\n\\! ls\nE\n"+run)
+	}
+	rated(t, "high", each(`psql -f a|a.txt|$x|<(curl\ x), psql b < a, psql -f a.sql -c 'drop\ table\ a', psql < a.sql -c '\!\ ls', sqlite3 b < a.txt,
+		psql -c 'insert\ into\ a\ select\ pg_read_file(b)'|'create\ user\ a'|'alter\ table\ a\ drop\ b'|'create\ extension\ a'|'create\ function\ a', psql -c 'insert\ into\ a\ values\ (1);\ drop\ a'`)...)
+	rated(t, "medium", each(`psql -c 'insert\ into\ a\ values\ (1)'|'create\ table\ if\ not\ exists\ a\ (b\ int)'|'create\ unique\ index\ a\ on\ b\ (c)'|'alter\ table\ a\ add\ b\ int'|'create\ database\ a'`)...)
+	for _, run := range each(`python3|python3\ -|python3\ -u\ - < a.py, node|node\ - < a.js, bash|sh\ -s|sh\ -x < a.sh, ruby < b/a.rb`) {
+		rated(t, "medium", run)
+		file := run[strings.Index(run, "< ")+2:]
+		rated(t, "high", "curl -o "+file+" http://x; "+run, "wget http://x/a; mv a "+file+"; cat a | "+run[:strings.Index(run, " <")])
+	}
+	rated(t, "high", each(`python3 < a.txt|<(curl\ x)|$x, python3 -m pdb < a.py, python3 <(curl\ x) < a.py, bash < /dev/stdin, bash < a.py < b`)...)
+	rated(t, "high", "echo 'sudo a' > a.sh; sh < a.sh")
+}
+
+// A file that the text itself has certainly written anew may be deleted, and a tree beside the workspace made.
+func TestRiskOfDeletingWhatTheTextWrites(t *testing.T) {
+	t.Parallel()
+	rated(t, "medium", "cat > t.py <<'E'\nprint(1)\nE\npython3 t.py; rm t.py", "cd a && echo x > t && cat t && rm -f t")
+	rated(t, "medium", each(`go test -coverprofile=c.out ./...;\ rm\ c.out, curl -so a.json http://x && jq . a.json; rm a.json, make > log 2>&1; rm -f ./log,
+		git worktree add ../a|-b\ c\ ../a|../a/`)...)
+	rated(t, "high", each(`echo a >> t; rm t, if a; then echo > t; fi; rm t, for x in $y; do echo > t; done; rm t,
+		echo > t; rm -r t, echo > t; rm t u, echo > t; cd a; rm t, echo > t; mv a t; rm t, touch t; rm t, echo > $x; rm $x, echo > t; rm "$x",
+		f() { echo > t; }; rm t, echo > t; sudo rm t, rm t; echo > t, git worktree add ../../a|../.a|../a/b|a/../../b|~/a|/a, cd a && git worktree add ../../b`)...)
+	rated(t, "high", "[ -f t ] || echo > t; rm t")
 }
 
 // What was downloaded is not run by other programs without a question, and what was put aside is not sent.

@@ -206,7 +206,7 @@ func (w *walker) runner(at int) bool {
 	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
 		return false
 	case c.onlyShows():
-		w.doubt(at, "what it shows is not looked into")
+		w.doubt(at, "what it shows or adds is not looked into")
 		return true
 	case runners()[c.Name] || loader().MatchString(c.Name):
 		unclear := w.guessAs(at, c.Name, func() { w.guessAll(at, c.Args) })

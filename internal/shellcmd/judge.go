@@ -426,7 +426,8 @@ func readingUnder(prefix []string) (out []string) {
 // files have names in any case, rm.exe on Windows.
 var renamed = lazy.Set(`rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir mkfifo mknod
 	touch find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill chroot sudo su doas eval
-	sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl`)
+	sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl powershell pwsh cmd wsl reg schtasks
+	wmic diskpart bcdedit netsh taskkill`)
 
 // baseName is the name of a program without its folder; of those with several names, the usual one.
 func baseName(program string) string {

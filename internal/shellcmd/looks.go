@@ -176,13 +176,16 @@ var showRows = []row{
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
-		"no-password list command=!", spec{says: true, runs: plainQuery, check: asks(maxText, "c", "command", "l", "list")}},
+		"no-password list command=! f=" + sqlFile + " file=" + sqlFile, spec{says: true, runs: plainQuery,
+		check: asks(maxText, "c", "command", "l", "list", "f", "file")}},
 	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!",
 		spec{says: true, runs: plainQuery, check: asks(maxText, "e", "execute")}},
 	{"clickhouse-client", mysqlOptions + " q=! query=!",
 		spec{says: true, runs: plainQuery, check: asks(maxText, "q", "query")}},
 	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: plainMongo, check: asksMongo}},
 }
+
+const sqlFile = `([\w./~-]+\.sql)`
 
 const mysqlOptions = "N B s t E h= u= D= P= p? host= user= database= port= table batch silent skip-column-names"
 
@@ -215,7 +218,8 @@ func asks(from int, options ...string) func(*invocation) string {
 			return "it is no query"
 		}
 		reads := slices.ContainsFunc(u.command.Redirects, func(r Redirect) bool { return r.Op[0] == '<' })
-		if reads || len(queries) == 0 && !u.has(options...) {
+		file := u.command.inputFile()
+		if reads && !strings.HasSuffix(file, ".sql") || len(queries) == 0 && file == "" && !u.has(options...) {
 			return "it reads queries"
 		}
 		return ""
@@ -231,6 +235,7 @@ var (
 		`quick_check|database_list|compile_options|user_version|page_count)\s*(\(\s*['"]?\w+['"]?\s*\))?$)`)
 	describes = lazy.Regexp(`^(\\(d[a-zA-Z]*\+?|l\+?|conninfo|x|timing)( [\w.*]+)?|\.(tables|schema|indexes|databases|` +
 		`fullschema|dbinfo|dump)( [\w.*%]+)*)$`)
+	adds = lazy.Regexp(`(?i)^(insert into|create (table|(unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add)\b`)
 	// changes are words by which a query may do more: in other statements, and functions that write or run something.
 	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
 		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
@@ -269,7 +274,7 @@ func plainMongo(text string) bool { return readsMongo().MatchString(text) }
 
 var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
 
-// plainQuery reports statements that only select, and commands of a client that only describe.
+// plainQuery reports statements that only select or add, and commands of a client that only describe.
 func plainQuery(text string) bool {
 	if describes().MatchString(text) {
 		return true
@@ -279,7 +284,8 @@ func plainQuery(text string) bool {
 		if statement = strings.TrimSpace(strings.TrimSuffix(statement, `\G`)); statement == "" {
 			continue
 		}
-		if !reads().MatchString(statement) || changes().MatchString(statement) {
+		rest := adds().ReplaceAllString(statement, "")
+		if rest == statement && !reads().MatchString(statement) || changes().MatchString(rest) {
 			return false
 		}
 		some = true

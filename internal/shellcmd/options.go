@@ -309,7 +309,7 @@ func unseen(c *Command) string {
 		return "what is in " + c.Program.Text + " is not looked into"
 	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"),
 		interprets && kind.text != "*":
-		return "it runs a file that is not looked into"
+		return notLookedInto
 	case c.Name == "npm" || c.Name == "pnpm" || c.Name == "yarn":
 		if !readNPM.Has(sub) {
 			return "it runs what the project holds"

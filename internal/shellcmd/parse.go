@@ -57,6 +57,7 @@ type Command struct {
 	// Doubts say what cannot be determined about it, each in a short phrase; none means that all is known.
 	Doubts []string
 
+	sure   bool     // it runs whatever others end with, unless one before it with && fails
 	built  bool     // it stands for a construct
 	shows  bool     // its assignments change only how it orders and shows things
 	sets   bool     // it only sets variables that programs ignore

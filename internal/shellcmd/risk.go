@@ -61,13 +61,37 @@ func Assess(text string, c Context) (Risk, []Command) {
 
 // harms say how its commands could do much harm, each by itself.
 func (s *Script) harms(c Context) (list []string) {
+	own := map[string]bool{} // files that the text has certainly written anew
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if why := harm(part, c.workdirs(part.dirs)); why != "" {
+		if why := harm(part, c.workdirs(part.dirs)); why != "" && !part.deletesOwn(own) {
 			list = append(list, part.Text+": "+why)
+		}
+		var files []Word
+		if overwriting.Has(part.Name) {
+			files = part.written()
+		}
+		for _, r := range part.Redirects {
+			if r.Writes && r.Op != ">>" {
+				files = append(files, r.Target)
+			}
+		}
+		for _, f := range files {
+			own[part.found(f.where())] = part.sure && f.where() != ""
 		}
 	}
 	return list
+}
+
+// overwriting are programs that leave nothing of what was in the files that they write to.
+const overwriting lazy.Words = "go gcc g++ cc clang rustc curl wget sort"
+
+// deletesOwn reports rm with such files alone.
+func (c *Command) deletesOwn(own map[string]bool) bool {
+	return c.Program.Text == "rm" && len(c.Args) > 0 && len(c.Via)+len(c.Redirects)+len(c.Assigns) == 0 &&
+		!slices.ContainsFunc(c.Args, func(a Word) bool {
+			return a.Text != "-f" && (a.where() == "" || !own[c.found(a.where())])
+		})
 }
 
 func add(list []string, s string) []string {
@@ -87,7 +111,8 @@ var harmful = sync.OnceValue(func() map[string]string {
 			tmutil`},
 		{"it runs as another user", `sudo doas su pkexec runuser gosu runas gsudo`},
 		{"it changes rights or owners", `chown chgrp chattr setfacl setcap`},
-		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill shutdown reboot halt poweroff`},
+		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill taskkill shutdown reboot
+			halt poweroff`},
 		{"it changes the system", `insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl
 			useradd userdel usermod groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at atrm vipw
 			dscl nvram bless bcdedit diskpart wmic batch setenforce defaults csrutil swapon swapoff kexec update-alternatives
@@ -137,8 +162,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill, docker*
 			secret|config|context|plugin|service|stack|node|manifest rm|remove, docker* compose rm|kill, docker* compose down
 			-v|--rmi, virsh undefine, restic forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E
-			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wrangler d1 execute, wrangler r2 bucket|object
-			delete, gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
+			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wsl --unregister, wrangler d1 execute,
+			wrangler r2 bucket|object delete,
+			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
 			gh release delete-asset, rustup self uninstall, tmux kill-server, journalctl
 			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls
 			delete|remove|rm, rsync --delete|--del|--delete-before, rsync
@@ -159,7 +185,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
 			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
 			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh
-			auth status -t|--show-token, getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
+			auth status -t|--show-token, glab variable get|export, getent shadow|gshadow, aws ecr
+			get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
 			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force,
@@ -169,7 +196,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git
 			tag|fetch|pull -f`},
-		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, hg push -f`},
+		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit,
+			bfg --delete-files|--delete-folders|--replace-text|--strip-blobs-bigger-than, hg push -f`},
 		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn
 			npm publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access set|grant|revoke|public, cargo
 			yank, cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn deploy, gradle publish, dotnet nuget
@@ -179,7 +207,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			stack|cabal|conda|anaconda upload, docker* build|buildx --push, buildah|crane|oras push, skopeo copy, ko
 			publish|build|apply|resolve, gh release create|upload|edit, gh gist create|edit, gh repo create, glab release
 			create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh pr merge --admin, git svn
-			dcommit, surge, gh-pages, np, release-it, render up|deploy`},
+			dcommit, surge, gh-pages, np, release-it, render up|deploy, eas submit|update|deploy,
+			fastlane release|deliver|supply|pilot|beta`},
 		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm
 			adduser|profile, yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login,
 			gh ssh-key|gpg-key add, gh secret|variable set, gh repo
@@ -194,6 +223,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel
 			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down, git
 			lfs prune`},
+		{changesSystems, `docker* context use`},
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
@@ -318,6 +348,14 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return deletes().MatchString(a.Text) }) && !c.local() {
 			return "it deletes"
 		}
+	case "docker", "podman", "nerdctl":
+		first := leading("H= c= l= D host= context= connection= log-level= config= debug").before(c.Name, c.Args)
+		if to := first.last("H", "c", "host", "context", "connection"); to.Text != "" && !ownEngine().MatchString(to.Text) {
+			return changesSystems
+		}
+		if file := c.givesSecrets(); file != "" {
+			return "it gives the image of others what is in " + file + ", which may hold secrets"
+		}
 	case "redis-cli", "valkey-cli":
 		for i, a := range c.Args {
 			if word := strings.ToLower(a.Text); redisHarms.Has(word) || redisGroups.Has(word) &&
@@ -434,7 +472,7 @@ func (c *Command) harmfulName() string {
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
 		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(),
 		c.Name == "kill" && (c.again || c.endsOwnJob() && !c.gainsWords()),
-		c.Name == "pkill" && c.endsServer(), c.execLooks():
+		(c.Name == "pkill" || c.Name == "killall") && c.endsServer(), c.execLooks():
 		return ""
 	}
 	return why
@@ -632,13 +670,28 @@ func (c *Command) endsOwnJob() bool {
 	return jobs > 0
 }
 
-// endsServer reports pkill -f with a part of a command line that a tool of builds has, and no other program.
+// endsServer reports pkill -f with a part of a command line that a tool of builds has, and no other program, and
+// killall with the names of such tools.
 func (c *Command) endsServer() bool {
-	last := len(c.Args) - 1
-	return last > 0 && c.Args[last].Static && server().MatchString(c.Args[last].Text) && !c.gainsWords() &&
-		slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "-f" || a.Text == "--full" }) &&
-		!slices.ContainsFunc(c.Args[:last], func(a Word) bool { return !killOption.Has(a.Text) })
+	full := slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "-f" || a.Text == "--full" })
+	names := 0
+	for _, a := range c.Args {
+		switch {
+		case !a.Static:
+			return false
+		case killOption.Has(a.Text) && names == 0:
+		case full && c.Name == "pkill" && server().MatchString(a.Text), c.Name == "killall" && serverNames.Has(a.Text):
+			names++
+		default:
+			return false
+		}
+	}
+	return (names == 1 || names > 1 && c.Name == "killall") && !c.gainsWords()
 }
+
+// serverNames are programs that serve or build while one develops.
+const serverNames lazy.Words = `node deno bun vite esbuild webpack next-server nodemon tsx ts-node jest vitest uvicorn
+	gunicorn hypercorn flask celery puma rails hugo jekyll air chromedriver geckodriver`
 
 var (
 	server = lazy.Regexp(`^((node|python3?( -m)?|deno|bun|ruby|php|java( -jar)?|(go|cargo|uv|flask|npm|pnpm|yarn) run|npx|` +
@@ -647,7 +700,7 @@ var (
 		`(vite|webpack(-dev-server)?|esbuild|jest|vitest|nodemon|ts-node|tsx|tsc|` +
 		`storybook|playwright|cypress|uvicorn|gunicorn|jekyll|http\.server|http-server|live-server|manage\.py|sidekiq|` +
 		`pytest|gradle|wrangler|\w[\w-]*\.(py|js|ts|mjs|rb|jar))( [\w./: -]+)?)$`)
-	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i"
+	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i -q"
 )
 
 // execLooks reports kubectl exec with a command behind -- that only reads.
@@ -680,7 +733,9 @@ var (
 	controlSocket = lazy.Regexp(`\b(docker|containerd|podman|crio)\.sock$`)
 	// metadata is where a machine in a cloud is given what it logs in with.
 	metadata = lazy.Regexp(`\b(169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200)\b|fd00:ec2::254`)
-	deletes  = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
+	// ownEngine is the address, or the context, of a docker on this machine.
+	ownEngine = lazy.Regexp(`^(unix:|npipe:|tcp://(localhost|127\.)|(default|desktop-linux|colima|orbstack|rootless)$)`)
+	deletes   = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
@@ -724,7 +779,14 @@ const (
 )
 
 // fetchers run, or install, what they fetch.
-const fetchers lazy.Words = "npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"
+const fetchers lazy.Words = "go npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"
+
+// goTools begin the names of modules that many use.
+const goTools lazy.Words = `golang.org/x/ google.golang.org/ mvdan.cc/ honnef.co/go/ gotest.tools/ github.com/golang/
+	github.com/google/ github.com/golangci/ github.com/golang-migrate/ github.com/sqlc-dev/ github.com/vektra/
+	github.com/go-delve/ github.com/bufbuild/ github.com/securego/ github.com/air-verse/ github.com/swaggo/
+	github.com/goreleaser/ github.com/a-h/templ/ github.com/pressly/ github.com/onsi/ go.uber.org/ entgo.io/ k8s.io/
+	sigs.k8s.io/`
 
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {
@@ -733,6 +795,11 @@ func (c *Command) runsAddress() bool {
 		switch {
 		case slices.Contains([]string{"install", "i", "add"}, a.Text):
 			return slices.ContainsFunc(c.Args[i:], from)
+		case c.Name == "go":
+			return a.Text == "run" && slices.ContainsFunc(c.Args, func(a Word) bool {
+				tool := func(from string) bool { return strings.HasPrefix(a.Text, from) }
+				return strings.Contains(a.Text, "@") && !goTools.Any(tool)
+			})
 		case strings.HasPrefix(a.Text, "-"),
 			slices.Contains([]string{"run", "x", "exec", "dlx", "serve", "shell", "pip", "tool"}, a.Text):
 		default:
@@ -782,7 +849,11 @@ func harm(c *Command, p workdirs) string {
 		return ""
 	}
 	links := c.Name == "ln" || c.Name == "link" // which may lead out
+	sub, rest := c.gitArgs()
 	for _, x := range c.written() {
+		if sub == "worktree" && rest[0].Text == "add" && p.beside(x) { // it is new, or git refuses
+			continue
+		}
 		if why := p.write(x); why != "" && (links || !p.temporary(x) && !p.intoTemp(c, x)) {
 			return "it writes to a file, and " + why
 		}

@@ -183,7 +183,10 @@ func (w *walker) input(at int) {
 			return
 		}
 	}
-	if !printsVersion(&c) {
+	if c.inputFile() != "" {
+		w.doubt(at, notLookedInto)
+		return
+	} else if !printsVersion(&c) {
 		w.severe(at, readsCode)
 	}
 	w.guessHere(at)
@@ -409,7 +412,7 @@ func (w *walker) interpreted(at int) {
 		}
 		if folder := w.all.values["NVM_DIR"]; len(c.Args) == 1 && nvmFile().MatchString(c.Args[0].Text) &&
 			(folder == "" || startFile().MatchString(strings.Trim(folder, `"`)+"/nvm.sh")) {
-			w.doubt(at, "it runs a file that is not looked into")
+			w.doubt(at, notLookedInto)
 			return
 		}
 	}
@@ -440,7 +443,10 @@ func (w *walker) interpreted(at int) {
 		w.all.commands[at].writes = files
 		return
 	}
-	if why := asText(r.text, c.Args); why != "" {
+	more := func(a Word) bool { return !strings.HasPrefix(a.Text, "-") || a.Text == "-m" }
+	if why := asText(r.text, c.Args); why == readsCode && c.inputFile() != "" && !slices.ContainsFunc(c.Args, more) {
+		w.doubt(at, notLookedInto)
+	} else if why != "" {
 		w.severe(at, why)
 		if c.Name == "source" || c.Name == "." {
 			w.printedText(at)
@@ -469,6 +475,8 @@ var warning = lazy.Regexp(`^(-W(ignore|default|error|always|module|once|all)(::\
 const (
 	asProgram = "it runs a program that is given as text"
 	readsCode = "it runs what it reads"
+
+	notLookedInto = "it runs a file that is not looked into"
 )
 
 // textWords are words by which other programs run text, perhaps with it attached.
@@ -572,7 +580,7 @@ func (c *Command) runsBeside(loop bool) string {
 	case c.Name == "popd" && len(c.Args) == 0 && !loop:
 		return "where it goes is only known when it runs"
 	case len(c.Args) == 1 && startFile().MatchString(c.Args[0].Text):
-		return "it runs a file that is not looked into"
+		return notLookedInto
 	case len(c.Args) == 0 || !c.Args[0].Static || !quietRedirects(c):
 		return ""
 	}
@@ -581,7 +589,7 @@ func (c *Command) runsBeside(loop bool) string {
 	case c.Name == "pushd" && len(c.Args) == 1 && !loop:
 		return "where it goes is only known when it runs"
 	case c.Name == "source" || c.Name == ".":
-		return "it runs a file that is not looked into"
+		return notLookedInto
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func (c *Command) severeDoubt(why string) {
 // call walks a simple command.
 func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderFlow {
 	at := w.reserve(x)
-	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs}
+	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop}
 	for _, a := range x.Assigns {
 		w.keepValue(a)
 		c.Assigns = append(c.Assigns, a.Name.Value)

@@ -97,6 +97,18 @@ func (c *Command) spared(p workdirs) bool {
 	return true
 }
 
+// givesSecrets is the file with secrets that docker run gives an image whose name says that others have built it.
+func (c *Command) givesSecrets() string {
+	s, n := c.findIn(sparedSpecs())
+	if u := (&invocation{command: c}); s != nil && n > 0 {
+		_ = u.read(s, c.Args[n:])
+		if file := u.last("env-file"); secret(file) && len(u.operands) > 0 && strings.Contains(u.operands[0].Text, "/") {
+			return file.Text
+		}
+	}
+	return ""
+}
+
 var (
 	// caches are what tools of builds keep in a home folder, and a place in a container.
 	caches = lazy.Regexp(`^"?(~|\$HOME|\$\{HOME\}|/root|/(home|Users)/\w[\w.-]*)"?/(\.(m2|gradle|cache|npm|ivy2|sbt|` +
@@ -124,7 +136,7 @@ func (p workdirs) temporary(x Word) bool {
 // intoTemp reports a command that puts files into the folder itself.
 func (p workdirs) intoTemp(c *Command, x Word) bool {
 	return len(p.dirs) == 1 && joined(p.dirs[0], x.where()) == "/tmp" &&
-		(x.Text == "." || (c.Name == "cp" || c.Name == "mv") && c.Args[len(c.Args)-1].Text == x.Text)
+		(x.Text == "." || (c.Name == "cp" || c.Name == "mv" || c.Name == "scp") && c.Args[len(c.Args)-1].Text == x.Text)
 }
 
 // made are files and folders that a build, a test or an install makes again.
@@ -132,7 +144,10 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
 	`gradle|dart_tool|eggs|DS_Store|terraform|aws-sam|angular|astro|docusaurus|stack-work|hypothesis|zig-cache|build)|` +
 	`Pods|bower_components|DerivedData|cdk\.out|storybook-static|test-results|playwright-report|dist-newstyle|` +
-	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
+	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info|orig|rej)|package-lock\.json)$`)
+
+// rebuilt are such folders as a whole, in which there may be other files than those. Another one is bin, beside obj.
+const rebuilt lazy.Words = "build obj"
 
 // deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
 func (c *Command) deletesAgain(p workdirs) bool {
@@ -145,6 +160,7 @@ func (c *Command) deletesAgain(p workdirs) bool {
 	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 && !later || c.Program.Text != c.Name:
 		return false
 	}
+	objects := slices.ContainsFunc(operands, func(a Word) bool { return path.Base(a.Text) == "obj" })
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
 		text := cmp.Or(a.where(), a.Text)
 		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")
@@ -153,6 +169,7 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		file := strings.TrimPrefix(path.Clean(text), p.root+"/")
 		folder, base := path.Split(file)
 		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
+			rebuilt.Has(base) || base == "bin" && objects ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
 		again = again && !later || p.temporary(a) && (!later || path.IsAbs(a.where()))

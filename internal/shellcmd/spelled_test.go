@@ -223,7 +223,7 @@ func spell(form, command string) string {
 func TestSpellingsAreNeverLooser(t *testing.T) {
 	t.Parallel()
 	for _, form := range spelledForms {
-		for _, command := range []string{"rm -rf build", "git push --force", "git checkout HEAD .", "git branch -D a",
+		for _, command := range []string{"rm -rf src", "git push --force", "git checkout HEAD .", "git branch -D a",
 			"docker volume rm a", "npm publish", "tee .git/hooks/a", "cp a /usr/bin/b", "kubectl delete pod a"} {
 			text := spell(form, command)
 			if r, _ := shellcmd.Assess(text, here); r.Level != "high" {
@@ -271,7 +271,7 @@ func TestNestedSpellingsAreNeverLooser(t *testing.T) {
 		}
 		inner = append(inner, form)
 	}
-	commands := []string{"rm -rf build", "git push --force", "tee .git/hooks/a", "cp a /usr/bin/b", "git checkout HEAD ."}
+	commands := []string{"rm -rf src", "git push --force", "tee .git/hooks/a", "cp a /usr/bin/b", "git checkout HEAD ."}
 	r := rand.New(rand.NewPCG(1, 1))
 	for i, form := range outer {
 		for range 20 {

@@ -54,6 +54,8 @@ func ranFiles(s *Script, c Context) (why []string) {
 			slices.ContainsFunc(unpacked, func(f string) bool { return under(at, f) }) && part.importsOther(),
 			entry && unseen(part) != "":
 			why = append(why, part.Text+": it runs what was downloaded")
+		case databases.Has(part.Name) && content[ran] != "" && !plainQuery(content[ran]):
+			why = append(why, part.Text+": it changes or deletes data")
 		case asShell && slices.Contains(computed, ran):
 			why = append(why, part.Text+": it runs what another command has computed")
 		case asShell && content[ran] != "":
@@ -147,8 +149,8 @@ const rewriters lazy.Words = ": true echo printf cat sed gsed envsubst head tail
 // writesUnseen reports a command that prints to a file what neither the text nor a file of its words says.
 func writesUnseen(all []Command, i int) bool {
 	c := &all[i]
-	computes := func(c Command) bool {
-		return !rewriters.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == source })
+	computes := func(c Command) bool { // what the project's own programs do is their affair
+		return !rewriters.Has(c.Name) && (unseen(&c) == "" || c.severe || slices.Contains(c.Doubts, asProgram)) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == source })
 	}
 	return !c.built && (computes(*c) && len(c.redirected()) > 0 ||
 		slices.ContainsFunc(all[c.input.from:c.input.to], computes))
@@ -311,7 +313,7 @@ const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry 
 const editors lazy.Words = "code codium cursor windsurf"
 
 // program is the name of a file that others run or install.
-var program = lazy.Regexp(`\.(py|[cm]?[jt]sx?|rb|php|pl|lua|sh|go|jar|gradle|kts|deb|rpm|apk|whl|gem|tgz|tar\.gz|vsix)$`)
+var program = lazy.Regexp(`\.(py|[cm]?[jt]sx?|rb|php|pl|lua|sh|go|jar|gradle|kts|deb|rpm|apk|whl|gem|tgz|tar\.gz|vsix|sql)$`)
 
 // module is the name of a file that others import by the word in front.
 var module = lazy.Regexp(`(\w+)\.(py|[cm]?[jt]sx?|rb|php|pm|lua)$`)
@@ -794,6 +796,11 @@ func (c *Command) ranFile() string {
 	switch {
 	case strings.Contains(c.Program.Text, "/") && c.Program.Static:
 		return c.found(c.Program.Text)
+	case databases.Has(c.Name):
+		if _, options := splitOptions(c.Args, "-f --file"); len(options) > 0 {
+			return c.found(options[0].value.Text)
+		}
+		return c.inputFile()
 	case !shells.Has(c.Name) && !interprets && c.Name != ".":
 		return ""
 	}
@@ -805,7 +812,20 @@ func (c *Command) ranFile() string {
 			return ""
 		}
 	}
-	return ""
+	return c.inputFile()
+}
+
+// inputFile is the file with a program that a command is given as its only input, "" if it is not.
+func (c *Command) inputFile() (file string) {
+	for _, r := range c.Redirects {
+		if r.Op[0] == '<' {
+			if file != "" || r.Op != "<" || !r.Target.Static || !program().MatchString(r.Target.Text) {
+				return ""
+			}
+			file = c.found(r.Target.Text)
+		}
+	}
+	return file
 }
 
 // found is a file as it is seen from the folder in which the text starts.

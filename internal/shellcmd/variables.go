@@ -38,6 +38,9 @@ var (
 // buildHome are variables for folders in which builds also keep what they fetch: a new one has no settings.
 const buildHome lazy.Words = "CARGO_HOME COMPOSER_HOME GRADLE_USER_HOME"
 
+// engines say on which machine containers are.
+const engines lazy.Words = "DOCKER_HOST DOCKER_CONTEXT CONTAINER_HOST"
+
 // mayWriteTo reports a text that may have more to do with the folder in /tmp that it gives a variable.
 func (w *walker) mayWriteTo(name, folder string) bool {
 	plain := w.all.outer.text
@@ -130,6 +133,10 @@ func (w *walker) variable(at int, name string, value Word) {
 	case text == "":
 	case commandVariable().MatchString(name):
 		w.guessValue(at, name, value)
+	case engines.Has(name):
+		if !ownEngine().MatchString(text) {
+			w.severe(at, name+" has docker change another system")
+		}
 	case row >= 0:
 		own := strings.NewReplacer("${"+name+":-}", " ", "${"+name+"}", " ", "$"+name, " ", "$(nproc)", "",
 			"$(sysctl -n hw.ncpu)", "", "-L$HOME/", "-L/", "-I$HOME/", "-I/")

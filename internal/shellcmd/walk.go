@@ -41,6 +41,7 @@ type walker struct {
 
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
+	either    bool            // and so it may although those before it succeed
 	unrolled  int             // how often the enclosing loops are walked
 	computed  func() bool     // see setOnce
 }
@@ -107,7 +108,7 @@ func (w *walker) inSubshell() *walker {
 // maybeRuns is the walker for commands that may or may not run: their variables may or may not be set afterwards.
 func (w *walker) maybeRuns() *walker {
 	inner := *w
-	inner.unsure = true
+	inner.unsure, inner.either = true, true
 	return &inner
 }
 
@@ -211,7 +212,9 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.maybeRuns().stmt(c.Y, x.ok)
+		right := w.maybeRuns()
+		right.either = w.either
+		y := right.stmt(c.Y, x.ok)
 		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x := w.stmt(c.X, dirs)
