@@ -14,7 +14,7 @@ import (
 // systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
 // legitimately emptied, such as /tmp, /opt and /mnt, are not among them.
 const systemFolders lazy.Words = `/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /usr/bin
-	/usr/sbin /usr/lib /usr/lib64 /var /Users /System /Library /Applications /private`
+	/usr/sbin /usr/lib /usr/lib64 /var /Users /System /Library /Applications /private /mnt/c /mnt/c/Users /mnt/c/Windows`
 
 // homes are the home folders that are not in /home or /Users.
 const homes lazy.Words = `/root /var/root`

@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,35 +69,62 @@ func (f *floor) separated(c *Command) string {
 var (
 	variable = lazy.Regexp(`\$\{(!?[A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|[%#/][^}]*|: ?-?\d[\d:]*|,,?|\^\^?)?\}|` +
 		`\$([A-Za-z_]\w*|[0-9@*])`)
-	printed = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|(dirname)|which|command -v|type -[pP]|realpath|readlink -f|` +
-		`printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
-	listing    = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	workFolder = lazy.Regexp(`^(?:\$\(pwd\)|\$PWD\b|\$\{PWD\})`)
 	fallbacks  = lazy.Regexp(`^:?[-=](.*)$`)
 )
 
-// printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
-func printedBy(text string) string {
-	if m := printed().FindStringSubmatch(text); m != nil {
-		inner, _ := ansi(strings.TrimSpace(m[2]))
-		if m[1] == "" {
-			return inner
-		}
-		files := strings.Fields(strings.TrimPrefix(inner, "-- "))
-		for i, file := range files {
-			files[i] = path.Dir(file)
-		}
-		return strings.Join(files, " ")
+// printedBy is what the substitution that a text consists of prints: words, or patterns for names of files.
+func (f *floor) printedBy(text string) (out string, known bool) {
+	inner := strings.Trim(text, "`")
+	if len(text)-len(inner) != 2 && (len(text) < 3 || text[:2] != "$(" || text[2] == '(') || len(text) > maxShown {
+		return "", false
+	} else if text[0] == '$' {
+		inner = text[2 : len(text)-1]
 	}
-	m := listing().FindStringSubmatch(text)
-	switch {
-	case m == nil:
-		return text
-	case m[1] == "ls":
-		return strings.Join(listed(strings.Fields(m[2]), false), " ")
+	if *f.left--; *f.left < 0 {
+		return "", false
 	}
-	return strings.Join(found(strings.Fields(m[2])), " ")
+	s, err := walk(inner)
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		args := f.texts(c.Args)
+		unknown := func(a string) bool { return strings.ContainsAny(a, "$`") }
+		if len(c.Via) > 0 {
+			continue
+		} else if len(c.Redirects) > 0 || slices.ContainsFunc(args, unknown) {
+			return "", false
+		}
+		operands := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a[:min(1, len(a))] == "-" })
+		printed := c.prints(args)
+		switch c.Name {
+		case "ls":
+			printed = strings.Join(listed(args, false), " ")
+		case "find":
+			printed = strings.Join(found(args), " ")
+		case "which", "command", "type", "realpath", "readlink":
+			printed = strings.Join(operands, " ")
+		case "dirname":
+			for n, file := range operands {
+				operands[n] = path.Dir(strings.Replace(file, "~", "/home/~", 1))
+			}
+			printed = strings.Join(operands, " ")
+		case "pwd":
+			printed = c.found(".")
+		case "true", ":", "echo", "printf", "cd":
+		default:
+			if m := onlyPrints().FindStringSubmatch(textOf(c.Args)); m != nil {
+				printed = m[1]
+			} else if printed == "" && (out == "" || decoded(c, out) == out) {
+				return "", false
+			}
+		}
+		out = strings.TrimSpace(decoded(c, out+printed))
+	}
+	return out, err == nil && len(s.Commands) > 0
 }
+
+// onlyPrints is a program for an interpreter that prints one text.
+var onlyPrints = lazy.Regexp(`^(?:-[ceE] )?(?:BEGIN\s*\{\s*)?(?:print|puts|console\.log|say)\b[\s(]*["']([^"']*)["'][\s);}]*$`)
 
 // userName is in place of what prints it.
 var userName = strings.NewReplacer("$(whoami)", "$USER", "$(id -un)", "$USER", "$(logname)", "$USER")
@@ -109,7 +137,10 @@ func (f *floor) text(w Word) string {
 	case w.named && f.line != "":
 		return strings.ReplaceAll(w.Text, "*", f.line)
 	}
-	text := workFolder().ReplaceAllString(userName.Replace(withoutQuotes.Replace(w.Text)), ".")
+	text, known := f.printedBy(strings.Trim(w.Text, `"`))
+	if !known {
+		text = workFolder().ReplaceAllString(userName.Replace(withoutQuotes.Replace(w.Text)), ".")
+	}
 	for range 4 {
 		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
 			m := variable().FindStringSubmatch(found)
@@ -127,7 +158,10 @@ func (f *floor) text(w Word) string {
 					value = strings.Join(fields[min(int(index[0]-'0'), len(fields)):], " ")
 					value, _, _ = strings.Cut(value, " ")
 				}
-				return printedBy(f.changed(withoutQuotes.Replace(value), m[2]))
+				if out, known := f.printedBy(strings.Trim(value, `"`)); known && m[2] == "" {
+					return out
+				}
+				return f.changed(withoutQuotes.Replace(value), m[2])
 			case name == "PWD" && m[2] != "" && f.at.Dir != "":
 				return f.changed(f.at.Dir, m[2])
 			case homeVariable(name):
@@ -141,9 +175,15 @@ func (f *floor) text(w Word) string {
 			}
 			return found
 		})
-		if expanded = printedBy(expanded); strings.Contains(expanded, "$(") {
-			expanded = inWord().ReplaceAllStringFunc(expanded, printedIn)
-		}
+		expanded = inWord().ReplaceAllStringFunc(expanded, func(found string) string {
+			if strings.HasPrefix(found, "$((") { // a number may be any
+				return "0"
+			}
+			if out, known := f.printedBy(found); known {
+				return out
+			}
+			return found
+		})
 		if expanded == text || len(expanded) > maxText {
 			break
 		}
@@ -156,22 +196,7 @@ func (f *floor) text(w Word) string {
 func homeVariable(name string) bool { return name == "HOME" || name == "USER" || name == "LOGNAME" }
 
 // inWord is a substitution, or arithmetic, that may be a part of a word.
-var inWord = lazy.Regexp(`\$\(\([^()]*\)\)|\$\([^()$` + "`" + `;|&<>]*\)`)
-
-// printedIn is what such a part stands for, if that is known: a number may be any.
-func printedIn(found string) string {
-	if strings.HasPrefix(found, "$((") {
-		return "0"
-	}
-	switch strings.TrimSpace(found[2 : len(found)-1]) {
-	case "true", ":", "echo", "printf ''", `printf ""`, "":
-		return ""
-	}
-	if printed().MatchString(found) {
-		return printedBy(found)
-	}
-	return found
-}
+var inWord = lazy.Regexp("\\$\\(\\([^()]*\\)\\)|\\$\\([^()$`<>]*\\)|`[^()$`<>]*`")
 
 // changed is a value as an expansion such as ${x%y}, ${x//y/z}, ${x:1:2} or ${x:+y} changes it.
 func (f *floor) changed(value, expansion string) string {

@@ -246,7 +246,7 @@ func TestRiskOfRunningWhatIsNotSeen(t *testing.T) {
 	}
 	for _, run := range each(`sh|bash|.|source x, chmod +x x && ./x`) {
 		rated(t, "high", each(`sqlite3 a 'select\ b' > x; `+run+`, psql -Atc 'select\ b'|"$y" >> x && `+run+`, jq -r .a b > x; `+run+`,
-			kubectl get cm a > x; `+run+`, dig +short txt a > x; `+run+`,
+			kubectl get cm a > x; `+run+`, dig +short txt a > x; `+run+`, docker exec a b > x; `+run+`, npx a > x; `+run+`,
 			cat <(jq\ .a\ b) > x; `+run+`, cp|mv|install <(echo\ 'sudo\ a') x; `+run+`, cat <(echo\ 'sudo\ a') > x; `+run+`,
 			python3 -c 'print(1)' > x; `+run)...)
 		rated(t, "high", "jq -r .a b | tee x; "+run, "jq -r .a b | sed 1d > x; "+run, "psql -c 'select b' | sort | cat > x; "+run)

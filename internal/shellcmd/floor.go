@@ -113,7 +113,14 @@ func (f *floor) written(i int) string {
 		ran = c.recipe(f.files)
 	}
 	if ran != "" {
-		return f.nested(ran)
+		set, given := "", f.texts(c.Args) // the arguments of a script
+		if shells.Has(c.Name) {
+			given = given[1+slices.IndexFunc(given, func(a string) bool { return a != "" && a[0] != '-' }):]
+		}
+		for _, a := range given {
+			set += " " + textutil.ShellQuoted(a)
+		}
+		return f.nested("set --" + set + "\n" + ran)
 	}
 	if text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n")); text != "" {
 		for _, x := range append(c.written(), c.redirected()...) {
@@ -131,7 +138,7 @@ var suspects = []string{
 	"()", "function", "while", "until", "fork", "shred", "wipefs", "blkdiscard", "find", "rsync", "truncate",
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
-	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/", "base64", "xxd", "rev ", "n-za-m",
+	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/", "base64", "xxd", "rev ", "tr ",
 	"flashrom", "dmsetup", "delete-dir",
 	`\x6`, `\x7`, `\14`, `\15`, `\16`, `\17`,
 }
@@ -390,8 +397,14 @@ const printers lazy.Words = "jq yq gojq"
 
 // literals are the texts in a program that may print them.
 func literals(c *Command) (texts []string) {
+	for _, a := range c.Args { // what sed puts in the place of something
+		if m := substitution().FindStringSubmatch(a.Text); m != nil && (c.Name == "sed" || c.Name == "gsed") {
+			parts := strings.Split(strings.ReplaceAll(m[2], `\`+m[1], "\x00"), m[1])
+			texts = append(texts, strings.ReplaceAll(parts[min(1, len(parts)-1)], "\x00", m[1]))
+		}
+	}
 	if _, interprets := interpreterOf(c.Name); c.maybe || !interprets && !printers.Has(c.Name) {
-		return nil
+		return texts
 	}
 	for _, m := range literal().FindAllStringSubmatch(textOf(c.Args)+c.document(), maxWords) {
 		text, _ := ansi(strings.Join(m[1:], ""))
@@ -587,11 +600,11 @@ var shellEscape = lazy.Regexp(`(?m)^\s*:?[\d,$.%]*\s*(?:[rwe]\s*)?(?:\\?!|(?:\.?
 var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
 	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
 
-var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all)[\s(]+(?:["'](?:/?[*.]?|~/?)["']|` +
+var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rm(?:dir)?Sync|remove_dir_all)[\s(]+(?:["'](?:/?[*.]?|~/?)["']|` +
 	`(?:os\.path\.expanduser\(["']~/?["']\)|(?:pathlib\.)?Path\.home\(\)|Dir\.home|os\.homedir\(\))\s*[,)])`)
 
 // wipesPath finds the paths that such calls are given.
-var wipesPath = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all|removeSync|delete-directory|\brm|unlink)` +
+var wipesPath = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rm(?:dir)?Sync|remove_dir_all|removeSync|delete-directory|\brm|unlink)` +
 	`[\s(]+(?:glob[\s(]*)?(?:(?:pathlib\.)?Path\(\s*)?["']([/~][^"']*)["']`)
 
 // program examines the program text of an interpreter.

@@ -304,6 +304,11 @@ func TestCatastropheByWhatIsComputed(t *testing.T) {
 		`X=/; env X=build make; rm -rf "$X"/*`, `read X <<< /; env X=build make; rm -rf "$X"`,
 		`env X=build make; env X=/ sh -c 'rm -rf "$X"'`, `echo 'rm -rf /' > x; echo a >> x; sh x`,
 		"echo 'rm -rf /' | sed -e s/rm/ls/ " + strings.Repeat("-e s/ls/rm/ ", 10) + "| sh",
+		`rm -rf "$(cd / && pwd)"`, `x=$(cd /usr; pwd); rm -rf "$x"/*`, `rm -rf $(awk 'BEGIN{print "/"}')`, `rm -rf "$(python3 -c 'print("/")')"`,
+		`rm -rf $(dirname $HOME)`, `rm -rf "$(echo abc | sed s/abc/\\//)"`, "rm -rf `echo /usr`/", "x=`dirname /etc`; rm -rf $x", `rm -rf $(printf '%s' /)`,
+		`dd if=<(echo 'rm -rf /') of=x; sh x`, `echo 'rm -rf /' | dd of=x && sh x`, `seq 1 | sed 's/1/rm -rf \//' | sh`, `date | sed 's|.*|rm -rf ~|' | bash`,
+		`echo 'rxm -rxf /' | tr -d x | sh`, `echo 'rm -rf $1' > a.sh; sh a.sh /`, `printf 'rm -rf "$@"\n' > a; sh -x a ~`, `echo 'rm -rf $2' > a; chmod +x a; ./a b /usr`,
+		`node -e 'require("fs").rmdirSync("/",{recursive:true})'`, `rm -rf /mnt/c`, `rm -rf /mnt/c/Users/*`, `cd /mnt/c && rm -rf *`,
 		`echo 'rm -rf /' > x; python3 -c '"a"' >> x; sh x`, `echo 'rm -rf /' > x; echo a | tee -a x; sh x`} {
 		if Catastrophe(text, at) == "" {
 			t.Errorf("nothing is wrong with %s", text)
@@ -312,6 +317,9 @@ func TestCatastropheByWhatIsComputed(t *testing.T) {
 	for _, text := range []string{`x=abc; rm "${x:1:9223372036854775807}"`, `x=abc; rm "${x: -9223372036854775808:1}"`,
 		`echo 'rm -rf /' | sed 's/rm/ls/g' | sh`, `echo 'rm -rf /' | tr m x | sh`, `X=/; env X=build sh -c 'rm -rf "$X"'`,
 		`echo 'rm -rf /' > x; echo a > x; sh x`, `IFS=:; for p in $x; do rm -rf "build/$p" a/$p; done`,
+		`rm -rf "$(cd a && pwd)"`, `rm -rf "$(cd "$X" && pwd)"`, `rm -rf "$(dirname "$0")/a"`, `rm -rf $(awk '{print "/a/" $1}' b)`, `rm -rf "$(jq -r '.["/"]' a)"`,
+		`sed 's/a/rm -rf \//' b > c; cat c`, `echo 'ls $1' > a.sh; sh a.sh /`, `echo 'rm -rf $1' > a.sh; sh a.sh build /`, `rm -rf /mnt/c/Users/me/a`, `rm -rf /mnt/data`,
+		`rm -rf "$(python3 -c 'import os; print("/home/" + os.name)')"`, `rm -rf "$(git rev-parse --show-toplevel)/build"`, `rm -rf "$(cat a)"`,
 		`rm -rf $(dirname a b/c)`, `rm -rf build/{,,a}`} {
 		if why := Catastrophe(text, at); why != "" {
 			t.Errorf("%s is refused: %s", text, why)

@@ -207,10 +207,7 @@ func (f *floor) prints(s span) (words []string) {
 		switch {
 		case c.maybe:
 		case c.Name == "echo" || c.Name == "printf":
-			text := strings.NewReplacer(`\n`, "\n", `\0`, "\n").Replace(strings.Join(args, " "))
-			if c.Name == "printf" && strings.Contains(text, "%s") {
-				words = append(words, strings.Fields(formatted(args))...)
-			}
+			text := strings.ReplaceAll(c.prints(args), "\x00", "\n")
 			words = append(append(words, strings.TrimSpace(text)), strings.Fields(text)...)
 		case c.Name == "ls":
 			words = append(words, listed(args, true)...)

@@ -24,7 +24,7 @@ func streamed(list []Command) (text string) {
 			inner := substituted(list, n)
 			text, n = text+streamed(inner), n+len(inner)
 		}
-		prints := cmp.Or(c.prints(), c.document())
+		prints := cmp.Or(c.prints(textsOf(c.Args)), c.document())
 		switch {
 		case prints != "" && len(c.Via) > 0 && c.Via[len(c.Via)-1] == "xargs":
 			text = prints + " " + text
@@ -43,7 +43,7 @@ const copying lazy.Words = "tee cat sponge base64 cp mv ln install dd"
 // writtenText is the text that the command at i is sure to write, also one that it reads from a few others.
 func writtenText(all []Command, i int) string {
 	c := &all[i]
-	text := c.prints()
+	text := c.prints(textsOf(c.Args))
 	if in := c.input; text == "" && in.to-in.from < 8 && copying.Has(c.Name) {
 		text = decoded(c, streamed(all[in.from:in.to]))
 	}

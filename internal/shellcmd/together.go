@@ -149,8 +149,9 @@ const rewriters lazy.Words = ": true echo printf cat sed gsed envsubst head tail
 // writesUnseen reports a command that prints to a file what neither the text nor a file of its words says.
 func writesUnseen(all []Command, i int) bool {
 	c := &all[i]
-	computes := func(c Command) bool { // what the project's own programs do is their affair
-		return !rewriters.Has(c.Name) && (unseen(&c) == "" || c.severe || slices.Contains(c.Doubts, asProgram)) || slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == source })
+	computes := func(c Command) bool { // one that runs a program of the project trusts that
+		own := c.ranFile() != "" && unseen(&c) != "" || c.Name == "go" && deniesAs([]string{"go", "run"}, &c)
+		return !rewriters.Has(c.Name) && !own || slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == source })
 	}
 	return !c.built && (computes(*c) && len(c.redirected()) > 0 ||
 		slices.ContainsFunc(all[c.input.from:c.input.to], computes))
@@ -847,23 +848,18 @@ func (c *Command) redirected() (files []Word) {
 }
 
 // prints is the text that a command is sure to write: a here-document, or the words of echo and printf.
-func (c *Command) prints() string {
+func (c *Command) prints(words []string) string {
 	if text := c.document(); text != "" && (c.Name == "cat" || c.Name == "tee") {
 		return text
 	}
 	switch c.Name {
 	case "echo", "yes", "expr":
-		words := c.Args
-		if len(words) > 0 && c.Name == "echo" && strings.Trim(words[0].Text, "neE") == "-" {
+		if len(words) > 0 && c.Name == "echo" && strings.Trim(words[0], "neE") == "-" {
 			words = words[1:]
 		}
-		text, _ := ansi(textOf(words))
+		text, _ := ansi(strings.Join(words, " "))
 		return text
 	case "printf":
-		var words []string
-		for _, a := range c.Args {
-			words = append(words, a.Text)
-		}
 		return formatted(words)
 	}
 	return ""

@@ -137,12 +137,14 @@ func (w *walker) inner(at int, via string, words []Word, doubt string, depth int
 }
 
 // textOf is the text that a program makes of several words.
-func textOf(words []Word) string {
+func textOf(words []Word) string { return strings.Join(textsOf(words), " ") }
+
+func textsOf(words []Word) []string {
 	texts := make([]string, len(words))
 	for i, x := range words {
 		texts[i] = x.Text
 	}
-	return strings.Join(texts, " ")
+	return texts
 }
 
 // joinWords shows words on one line.

@@ -107,6 +107,11 @@ func (c *Command) outputs() (out []outputUse) {
 // written returns the words of a command that name what it writes to.
 func (c *Command) written() (out []Word) {
 	out = slices.Clip(c.writes)
+	if c.Name == "dd" {
+		for _, file := range valuesOf(textsOf(c.Args)) {
+			out = append(out, static(file))
+		}
+	}
 	for _, o := range c.outputs() {
 		out = append(out, c.writtenAs(o)...)
 	}
