@@ -474,110 +474,71 @@ const maxAwkReadings = 64
 
 // awkOnlyPrints reports an awk program that only prints its input.
 func awkOnlyPrints(program string) bool {
-	return (&awkReader{program: program, readings: maxAwkReadings, printing: -1}).harmless()
+	readings := maxAwkReadings
+	return awkHarmless(program, false, -1, 0, &readings)
 }
 
-// An awkReader reads an awk program from a position on.
-type awkReader struct {
-	program  string
-	at       int
-	operand  bool // the previous token can be divided
-	printing int  // the depth of brackets at which a print statement is; -1 outside of one
-	depth    int
-	readings int
-}
-
-// harmless reports a program that only prints. After what can be divided a slash may still begin a regular
-// expression: each awk decides that in its own way, as after x++ and exit, and what one takes for a string another
-// runs. So both readings must be harmless.
-func (r *awkReader) harmless() bool {
-	for r.at < len(r.program) {
-		c := r.program[r.at]
+// awkHarmless reads a rest of such a program: whether what is before it can be divided, the depth of brackets at which
+// its print statement is, -1 outside of one, and that of the rest. After what can be divided a slash may still begin a
+// regular expression: each awk decides that in its own way, as after x++ and exit, and what one takes for a string
+// another runs. So both readings must be harmless; an expression that does not end on its line is a mistake, and runs
+// nothing.
+func awkHarmless(rest string, operand bool, printing, depth int, readings *int) bool {
+	for i := 0; i < len(rest); {
+		c, from, end := rest[i], i, -1
+		if c == '"' || c == '/' {
+			end = awkEnd(rest, i, c)
+		}
+		if c == '/' && operand {
+			if line, _, _ := strings.Cut(rest[i+1:], "\n"); strings.Contains(line, "/") {
+				*readings--
+				if end < 0 || *readings < 0 || !awkHarmless(rest[end:], true, printing, depth, readings) {
+					return false
+				}
+			}
+		}
+		next := byte(' ')
+		if i++; i < len(rest) {
+			next = rest[i]
+		}
 		switch {
 		case c == ' ' || c == '\t' || c == '\r':
-			r.at++
-		case c == '\\' && r.at+1 < len(r.program) && (r.program[r.at+1] == '\n' || r.program[r.at+1] == '\r'):
-			r.at += 2
+		case c == '\\' && (next == '\n' || next == '\r'):
+			i++
 		case c == '#':
-			for r.at < len(r.program) && r.program[r.at] != '\n' {
-				r.at++
+			for i < len(rest) && rest[i] != '\n' {
+				i++
 			}
-		case c == '"', c == '/' && !r.operand:
-			end := awkEnd(r.program, r.at, c)
-			if end < 0 {
+		case c == '"', c == '/' && !operand:
+			if i, operand = end, true; end < 0 {
 				return false
 			}
-			r.at, r.operand = end, true
-		case c == '/' && !r.harmlessPattern():
-			return false
 		case isWordByte(c):
-			if !r.word() {
-				return false
+			for i < len(rest) && isWordByte(rest[i]) {
+				i++
 			}
-		case !r.sign(c):
-			return false
+			if name := rest[from:i]; awkReaches.Has(name) {
+				return false
+			} else if operand = !awkBeforePattern.Has(name); name == "print" || name == "printf" {
+				printing = depth
+			}
+		default:
+			switch { // @ is for a function by its name, or another file
+			case c == '@', c == '|' && next != '|', c == '>' && (printing >= 0 && depth <= printing || next == '>'):
+				return false
+			case c == '|':
+				i++
+			case strings.IndexByte("([{", c) >= 0:
+				depth++
+			case strings.IndexByte(")]}", c) >= 0:
+				depth--
+			}
+			if c == ';' || c == '}' || c == '\n' && operand { // behind a comma or an operator the next line continues
+				printing = -1
+			}
+			operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && from > 0 && rest[from-1] == c
 		}
 	}
-	return true
-}
-
-// harmlessPattern reads what follows as if the slash here began a regular expression. One that does not end on its
-// line is a mistake to such an awk, which then runs nothing.
-func (r *awkReader) harmlessPattern() bool {
-	line, _, _ := strings.Cut(r.program[r.at+1:], "\n")
-	if !strings.Contains(line, "/") {
-		return true
-	}
-	end := awkEnd(r.program, r.at, '/')
-	if r.readings--; end < 0 || r.readings < 0 {
-		return false
-	}
-	other := *r
-	other.at, other.operand = end, true
-	ok := other.harmless()
-	r.readings = other.readings
-	return ok
-}
-
-// word reads a name or a number.
-func (r *awkReader) word() bool {
-	from := r.at
-	for r.at < len(r.program) && isWordByte(r.program[r.at]) {
-		r.at++
-	}
-	name := r.program[from:r.at]
-	if name == "print" || name == "printf" {
-		r.printing = r.depth
-	}
-	r.operand = !awkBeforePattern.Has(name)
-	return !awkReaches.Has(name)
-}
-
-// sign reads any other character.
-func (r *awkReader) sign(c byte) bool {
-	rest := r.program[r.at:]
-	switch c {
-	case '@':
-		return false // a function by its name, or another file
-	case '|':
-		if !strings.HasPrefix(rest, "||") {
-			return false
-		}
-		r.at++
-	case '>':
-		if r.printing >= 0 && r.depth <= r.printing || strings.HasPrefix(rest, ">>") {
-			return false
-		}
-	case '(', '[', '{':
-		r.depth++
-	case ')', ']', '}':
-		r.depth--
-	}
-	if c == ';' || c == '}' || c == '\n' && r.operand { // behind a comma or an operator the next line continues
-		r.printing = -1
-	}
-	r.operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && r.at > 0 && r.program[r.at-1] == c
-	r.at++
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"mvdan.cc/sh/v3/pattern"
 )
 
 // This file is what words stand for, for the floor: values of variables, expansions, braces, what echo prints in one.
@@ -214,11 +215,11 @@ func (f *floor) changed(value, expansion string) string {
 	case '#':
 		return f.replaced(value, "^(?:"+shellPattern(rest, longest)+")", "", false)
 	case '/':
-		pattern, to, _ := strings.Cut(rest, "/")
-		expression := shellPattern(strings.Trim(pattern, "#%"), true)
-		if strings.HasPrefix(pattern, "#") {
+		from, to, _ := strings.Cut(rest, "/")
+		expression := shellPattern(strings.Trim(from, "#%"), true)
+		if strings.HasPrefix(from, "#") {
 			expression = "^" + expression
-		} else if strings.HasPrefix(pattern, "%") {
+		} else if strings.HasPrefix(from, "%") {
 			expression += "$"
 		}
 		return f.replaced(value, expression, strings.ReplaceAll(to, "$", "$$"), longest)
@@ -247,26 +248,14 @@ func (f *floor) changed(value, expansion string) string {
 }
 
 // shellPattern is a regular expression for a pattern of a shell.
-func shellPattern(pattern string, longest bool) string {
-	var b strings.Builder
-	all := ".*?"
-	if longest {
-		all = ".*"
+func shellPattern(text string, longest bool) string {
+	expression, err := pattern.Regexp(text, 0)
+	if err != nil {
+		return regexp.QuoteMeta(text)
+	} else if !longest {
+		expression = strings.ReplaceAll(expression, ".*", ".*?")
 	}
-	for i := 0; i < len(pattern); i++ {
-		switch end := strings.IndexByte(pattern[i:], ']'); {
-		case pattern[i] == '*':
-			b.WriteString(all)
-		case pattern[i] == '?':
-			b.WriteByte('.')
-		case pattern[i] == '[' && end > 1:
-			b.WriteString(strings.Replace(pattern[i:i+end+1], "[!", "[^", 1))
-			i += end
-		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	return b.String()
+	return expression
 }
 
 // replaced is a value with something else where it matches, at first or everywhere.

@@ -293,6 +293,7 @@ func TestRiskOfUsualThingsWithOtherValues(t *testing.T) {
 	rated(t, "high", each(`git clone http://x/a && cd a && git bisect\ run|submodule\ foreach ./x, kubectl exec a -- grep -r . /run/secrets,
 		kubectl exec a -- cat /etc/secret-volume/a`)...)
 	rated(t, "medium", each(`kubectl exec a -- ls|find /run/secrets, kubectl exec a -- grep -r error /var/log`)...)
+	rated(t, "high", "cat a | xargs psql -c 'select 1'", "cat a | xargs -I{} sqlite3 b 'select {}'", "echo a | xargs killall node")
 	rated(t, "high", "echo x | xargs rsync -n a h:b", `docker exec a ssh h 'ls && rm b'`)
 	rated(t, "high", `PAGER="$X/bin/less" git log`, `CC="$X/bin/.x/gcc" make`)
 }

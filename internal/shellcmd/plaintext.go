@@ -301,9 +301,12 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 			}
 			continue
 		}
-		at := strings.IndexAny(literal, "\"'`/")
+		at, plain := strings.IndexAny(literal, "\"'`/"), literal
+		if d.files { // perl and ruby: without characters that do not begin code
+			plain = escaped().ReplaceAllString(literal, " ")
+		}
 		if d.script && reaches().MatchString(literal) ||
-			d.unsafe != nil && literal[0] != '\'' && d.unsafe().MatchString(d.unescaped(literal)) {
+			d.unsafe != nil && literal[0] != '\'' && d.unsafe().MatchString(plain) {
 			return "", false
 		}
 		if d.files && literal[0] != '\'' && literal[0] != '"' {
@@ -332,14 +335,6 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 	}
 	b.WriteString(code[last:])
 	return b.String(), true
-}
-
-// unescaped leaves out characters that do not begin code in a string of perl and ruby.
-func (d *dialect) unescaped(literal string) string {
-	if !d.files {
-		return literal
-	}
-	return escaped().ReplaceAllString(literal, " ")
 }
 
 // constants puts strings in the place of names that stand for one, where files are opened: a name that is used in

@@ -131,31 +131,22 @@ func (c *Command) spec() *spec {
 // read.
 var (
 	tabled = sync.OnceValue(func() map[string]bool {
-		m := withSubs(specs())
+		m := programsOf(specs(), false)
 		delete(m, "yq") // its sub-commands are other spellings of it
 		return m
 	})
 	inspected = sync.OnceValue(func() map[string]bool {
-		m := withSubs(useSpecs())
+		m := programsOf(useSpecs(), false)
 		m["ip"], m["aws"] = true, true // whose sub-commands their checks know
 		return m
 	})
 )
 
-// programsOf are the programs of a table.
-func programsOf(table map[string]*spec) map[string]bool {
+// programsOf are the programs of a table that are there alone, or with sub-commands.
+func programsOf(table map[string]*spec, alone bool) map[string]bool {
 	m := map[string]bool{}
 	for key := range table {
-		program, _, _ := strings.Cut(key, " ")
-		m[program] = true
-	}
-	return m
-}
-
-func withSubs(table map[string]*spec) map[string]bool {
-	m := map[string]bool{}
-	for key := range table {
-		if program, _, ok := strings.Cut(key, " "); ok {
+		if program, _, sub := strings.Cut(key, " "); sub || alone {
 			m[program] = true
 		}
 	}

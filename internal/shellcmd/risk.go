@@ -67,17 +67,12 @@ func (s *Script) harms(c Context) (list []string) {
 		if why := harm(part, c.workdirs(part.dirs)); why != "" && !part.deletesOwn(own) {
 			list = append(list, part.Text+": "+why)
 		}
-		var files []Word
+		files := part.redirected()
 		if overwriting.Has(part.Name) {
-			files = part.written()
-		}
-		for _, r := range part.Redirects {
-			if r.Writes && r.Op != ">>" {
-				files = append(files, r.Target)
-			}
+			files = append(files, part.written()...)
 		}
 		for _, f := range files {
-			own[part.found(f.where())] = part.sure && f.where() != ""
+			own[part.found(f.where())] = part.sure && f.where() != "" && part.after("a", "") == ""
 		}
 	}
 	return list
@@ -353,9 +348,6 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if to := first.last("H", "c", "host", "context", "connection"); to.Text != "" && !ownEngine().MatchString(to.Text) {
 			return changesSystems
 		}
-		if file := c.givesSecrets(); file != "" {
-			return "it gives the image of others what is in " + file + ", which may hold secrets"
-		}
 	case "redis-cli", "valkey-cli":
 		for i, a := range c.Args {
 			if word := strings.ToLower(a.Text); redisHarms.Has(word) || redisGroups.Has(word) &&
@@ -374,7 +366,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it shows secrets"
 		}
 	case "rsync":
-		if !c.triesRsync() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
+		if !c.onlyShows() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return strings.Contains(a.Text, ":") || !a.Static
 		}) {
 			return "it reaches other machines"
@@ -472,7 +464,7 @@ func (c *Command) harmfulName() string {
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
 		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(),
 		c.Name == "kill" && (c.again || c.endsOwnJob() && !c.gainsWords()),
-		(c.Name == "pkill" || c.Name == "killall") && c.endsServer(), c.execLooks():
+		c.execLooks():
 		return ""
 	}
 	return why
@@ -627,17 +619,6 @@ func (c *Command) fetchesFiles() bool {
 	return false
 }
 
-// triesRsync reports a dry run of rsync, with options that have no value and run nothing.
-func (c *Command) triesRsync() bool {
-	dry := func(a Word) bool { return a.Text == "--dry-run" || hasLetter(a, "n") }
-	return !c.gainsWords() && slices.ContainsFunc(c.Args, dry) && !slices.ContainsFunc(c.Args, func(a Word) bool {
-		return !a.Static || a.Text == "" || a.Text[0] == '-' && !plainRsync().MatchString(a.Text)
-	})
-}
-
-var plainRsync = lazy.Regexp(`^-[aAvzrhHlptgoDPcnuiSx]+$|^--(dry-run|progress|stats|itemize-changes|archive|verbose|` +
-	`(ex|in)clude=[\w*./-]+)$`)
-
 // plainRemote is a path that means no more than names of files to a shell on another machine.
 var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
@@ -670,37 +651,18 @@ func (c *Command) endsOwnJob() bool {
 	return jobs > 0
 }
 
-// endsServer reports pkill -f with a part of a command line that a tool of builds has, and no other program, and
-// killall with the names of such tools.
-func (c *Command) endsServer() bool {
-	full := slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "-f" || a.Text == "--full" })
-	names := 0
-	for _, a := range c.Args {
-		switch {
-		case !a.Static:
-			return false
-		case killOption.Has(a.Text) && names == 0:
-		case full && c.Name == "pkill" && server().MatchString(a.Text), c.Name == "killall" && serverNames.Has(a.Text):
-			names++
-		default:
-			return false
-		}
-	}
-	return (names == 1 || names > 1 && c.Name == "killall") && !c.gainsWords()
-}
-
 // serverNames are programs that serve or build while one develops.
 const serverNames lazy.Words = `node deno bun vite esbuild webpack next-server nodemon tsx ts-node jest vitest uvicorn
 	gunicorn hypercorn flask celery puma rails hugo jekyll air chromedriver geckodriver`
 
 var (
+	// server is a part of a command line that a tool of builds has, and no other program.
 	server = lazy.Regexp(`^((node|python3?( -m)?|deno|bun|ruby|php|java( -jar)?|(go|cargo|uv|flask|npm|pnpm|yarn) run|npx|` +
 		`rails) (\./)?[\w/][\w./:-]*\w\w[\w./: -]*|(npm|pnpm|yarn) (start|test|dev)|flask run|` +
 		`(next|nuxt|astro|hugo|parcel|puma) (dev|start|serve|server|watch|preview)|` +
 		`(vite|webpack(-dev-server)?|esbuild|jest|vitest|nodemon|ts-node|tsx|tsc|` +
 		`storybook|playwright|cypress|uvicorn|gunicorn|jekyll|http\.server|http-server|live-server|manage\.py|sidekiq|` +
 		`pytest|gradle|wrangler|\w[\w-]*\.(py|js|ts|mjs|rb|jar))( [\w./: -]+)?)$`)
-	killOption lazy.Words = "-f --full -9 -15 -2 -TERM -INT -KILL -HUP -SIGTERM -SIGINT -SIGKILL -e -x -n -o -i -q"
 )
 
 // execLooks reports kubectl exec with a command behind -- that only reads.
@@ -782,11 +744,9 @@ const (
 const fetchers lazy.Words = "go npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"
 
 // goTools begin the names of modules that many use.
-const goTools lazy.Words = `golang.org/x/ google.golang.org/ mvdan.cc/ honnef.co/go/ gotest.tools/ github.com/golang/
-	github.com/google/ github.com/golangci/ github.com/golang-migrate/ github.com/sqlc-dev/ github.com/vektra/
-	github.com/go-delve/ github.com/bufbuild/ github.com/securego/ github.com/air-verse/ github.com/swaggo/
-	github.com/goreleaser/ github.com/a-h/templ/ github.com/pressly/ github.com/onsi/ go.uber.org/ entgo.io/ k8s.io/
-	sigs.k8s.io/`
+const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.cc/ honnef.co/ gotest.tools/ k8s.io/
+	sigs.k8s.io/ github.com/golang github.com/google/ github.com/sqlc-dev/ github.com/vektra/ github.com/bufbuild/
+	github.com/go-delve/ github.com/air-verse/ github.com/swaggo/ github.com/goreleaser/ github.com/a-h/templ/`
 
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {

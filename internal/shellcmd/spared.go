@@ -44,7 +44,7 @@ func keepsRights(args []Word) bool {
 
 var ownMode = lazy.Regexp(`^(0?[67][045][045]|u[+=][rwxX]+|[ugoa]*\+[rxX]+|g?o?-[rwx]+|u=[rwxX]+,go=[rxX]*)$`)
 
-const reachesAll = "it can reach all of the machine"
+const reachesAll = "it can reach all of the machine, or secrets"
 
 // sparedRows are uses of commands of harmfulUses that do no harm: docker run with options that give the container
 // nothing of the machine but its network, variables, and folders of the workspace, and git restore for the index
@@ -88,6 +88,10 @@ func (c *Command) spared(p workdirs) bool {
 				!p.temporary(static(from)) {
 				return false
 			}
+		case "env-file": // for an image whose name says that others have built it
+			if secret(g.value) && strings.Contains(u.operands[0].Text, "/") {
+				return false
+			}
 		case "net", "network":
 			if !g.value.Static || from == "host" || two {
 				return false
@@ -95,18 +99,6 @@ func (c *Command) spared(p workdirs) bool {
 		}
 	}
 	return true
-}
-
-// givesSecrets is the file with secrets that docker run gives an image whose name says that others have built it.
-func (c *Command) givesSecrets() string {
-	s, n := c.findIn(sparedSpecs())
-	if u := (&invocation{command: c}); s != nil && n > 0 {
-		_ = u.read(s, c.Args[n:])
-		if file := u.last("env-file"); secret(file) && len(u.operands) > 0 && strings.Contains(u.operands[0].Text, "/") {
-			return file.Text
-		}
-	}
-	return ""
 }
 
 var (
