@@ -67,7 +67,7 @@ func assessed(text string) []shellcmd.Command {
 }
 
 func TestNestedCommandsAreBounded(t *testing.T) {
-	for _, text := range []string{nested("find", 16000), strings.Repeat("watch ", 2500) + "rm",
+	for _, text := range []string{`x=$(a -w "$x" b); rm -rf "$x"`, strings.Repeat(`x=$(echo $x $x $(echo $x $x)); rm -rf "$x";`, 100), nested("find", 16000), strings.Repeat("watch ", 2500) + "rm",
 		strings.Repeat("nice watch -x ", 1000) + "rm", "x=rm;" + strings.Repeat("x=$x$x;", 25) + "$x",
 		"x=rm; " + strings.Repeat("for x in $x$x; do ", 20) + "$x; " + strings.Repeat("done; ", 20)} {
 		if allocs := testing.AllocsPerRun(1, func() { shellcmd.Catastrophe(text, here) }); allocs > 1_000_000 {

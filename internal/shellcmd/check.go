@@ -57,13 +57,7 @@ func sedPart(mark string) string {
 }
 
 func checkSed(u *invocation) string {
-	scripts := u.operands[:min(1, len(u.operands))]
-	for i, g := range slices.DeleteFunc(slices.Clone(u.given), func(g given) bool { return g.name[0] != 'e' }) {
-		if i == 0 {
-			scripts = nil
-		}
-		scripts = append(scripts, g.value)
-	}
+	scripts, _ := sedTexts(u.operands, u.given)
 	if slices.ContainsFunc(scripts, func(s Word) bool { return !sedScript().MatchString(s.Text) }) {
 		return "a sed script that is not known to be harmless"
 	}
@@ -74,28 +68,28 @@ func checkSed(u *invocation) string {
 var jqReaches = lazy.Regexp(`(^|[^.\w]|\.\.)(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *invocation) string {
-	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
-		return "a jq filter that looks at more than its input"
-	}
-	return ""
+	return when(len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)),
+		"a jq filter that looks at more than its input")
 }
 
 // checkAwk repeats the walker's finding: a rule that lists awk covers the same programs.
 func checkAwk(u *invocation) string {
-	if !plainAwk(u.command) {
-		return "an awk program that is not known to be harmless"
-	}
-	return ""
+	return when(!plainAwk(u.command), "an awk program that is not known to be harmless")
 }
 
 var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that produce huge output.
 func checkPrintf(u *invocation) string {
-	if len(u.operands) > 0 &&
+	return when(len(u.operands) > 0 &&
 		(!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
-			printfSets().MatchString(u.operands[0].Text)) {
-		return "a printf format that is not known to be harmless"
+			printfSets().MatchString(u.operands[0].Text)), "a printf format that is not known to be harmless")
+}
+
+// when is what is said where something holds.
+func when(holds bool, why string) string {
+	if holds {
+		return why
 	}
 	return ""
 }
@@ -160,20 +154,14 @@ func checks(list ...func(*invocation) string) func(*invocation) string {
 // some is a check for operands.
 func some(why string) func(*invocation) string {
 	return func(u *invocation) string {
-		if len(u.operands) == 0 {
-			return why
-		}
-		return ""
+		return when(len(u.operands) == 0, why)
 	}
 }
 
 // accepts is a check of the whole command.
 func accepts(ok func(*Command) bool, why string) func(*invocation) string {
 	return func(u *invocation) string {
-		if !ok(u.command) {
-			return why
-		}
-		return ""
+		return when(!ok(u.command), why)
 	}
 }
 
@@ -267,10 +255,7 @@ func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix
 
 // onlyOne accepts one option.
 func onlyOne(u *invocation) string {
-	if len(u.given) > 1 {
-		return "these options together do more than print something"
-	}
-	return ""
+	return when(len(u.given) > 1, "these options together do more than print something")
 }
 
 // onlyListed is for git branch and git tag, which create a name unless they are asked to list.
@@ -278,10 +263,8 @@ func onlyListed(u *invocation) string {
 	if len(u.operands) > 0 && !u.has("l", "list", "contains", "no-contains", "points-at", "merged", "no-merged") {
 		return "it would make " + u.operands[0].Text
 	}
-	if u.command.Name == "git" && u.command.Args[0].Text == "branch" && u.has("l") && !u.has("list") {
-		return "-l of git branch made a reflog in old versions; --list is the same in all"
-	}
-	return ""
+	return when(u.command.Name == "git" && u.command.Args[0].Text == "branch" && u.has("l") && !u.has("list"),
+		"-l of git branch made a reflog in old versions; --list is the same in all")
 }
 
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
@@ -337,18 +320,12 @@ var secretSetting = lazy.Regexp(`(?i)extraheader|credential|passw|token|secret|c
 func checkUnpacks(u *invocation) string {
 	prints := u.has("c", "stdout", "to-stdout") ||
 		u.has("l", "t", "list", "test") && !u.has("d", "decompress", "uncompress")
-	if !prints && len(u.operands) > 0 {
-		return "it puts a file in the place of another"
-	}
-	return ""
+	return when(!prints && len(u.operands) > 0, "it puts a file in the place of another")
 }
 
 // checkUnzip requires it to list, or to print members that are named.
 func checkUnzip(u *invocation) string {
-	if !u.has("l", "v", "Z") && !(u.has("p") && len(u.operands) > 1) {
-		return "it writes what it unpacks"
-	}
-	return ""
+	return when(!u.has("l", "v", "Z") && !(u.has("p") && len(u.operands) > 1), "it writes what it unpacks")
 }
 
 // checkTar accepts listing an archive, or printing members that are named. A colon in the archive's name is another
@@ -422,11 +399,8 @@ func checkPs(u *invocation) string {
 		}
 	}
 	text := textOf(u.command.Args)
-	if !psShape().MatchString(text) || strings.Contains(strings.ToLower(text), "env") ||
-		each && (others || len(u.operands) > 0) || full && u.has("o", "format") {
-		return "ps may show the variables of processes"
-	}
-	return ""
+	return when(!psShape().MatchString(text) || strings.Contains(strings.ToLower(text), "env") ||
+		each && (others || len(u.operands) > 0) || full && u.has("o", "format"), "ps may show the variables of processes")
 }
 
 // awkReaches are the names by which an awk program does more than change text: it runs commands, reads other input,

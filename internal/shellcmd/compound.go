@@ -389,10 +389,7 @@ func namesOnly(c *Command) (ends string, ok bool) {
 		return slices.ContainsFunc(c.Args, func(a Word) bool { return slices.Contains(options, a.Text) })
 	}
 	nul := func(options ...string) string {
-		if c.invocation().has(options...) {
-			return byNUL
-		}
-		return ""
+		return when(c.invocation().has(options...), byNUL)
 	}
 	switch c.Name {
 	case "find":

@@ -122,10 +122,7 @@ func isDestroyed(full string) string {
 		return wholeHome
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
-	if strings.HasPrefix(full, "/") && strings.ContainsAny(first, "*?[") && matchesSystem(first) {
-		return wholeSystem
-	}
-	return ""
+	return when(strings.HasPrefix(full, "/") && strings.ContainsAny(first, "*?[") && matchesSystem(first), wholeSystem)
 }
 
 // matchesAll reports patterns for everything in a folder: *, .*, ?*, .[!.]*.

@@ -82,9 +82,11 @@ func (f *floor) printedBy(text string) (out string, known bool) {
 	} else if text[0] == '$' {
 		inner = text[2 : len(text)-1]
 	}
-	if *f.left--; *f.left < 0 {
+	if *f.left -= 8; *f.left < 0 || f.deep >= 3 {
 		return "", false
 	}
+	f.deep++
+	defer func() { f.deep-- }()
 	s, err := walk(inner)
 	for i := range s.Commands {
 		c := &s.Commands[i]

@@ -177,6 +177,7 @@ type floor struct {
 	line  string // what a loop reads
 	hint  string // what to write instead
 	left  *int   // how much may still be examined, see maxGiven
+	deep  int    // how many substitutions it is in
 }
 
 const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder",
@@ -269,13 +270,10 @@ func (f *floor) command(i int) string {
 		if len(operands) > 2 && optionOf("--"+operands[0], "--subvolume") && optionOf("--"+operands[1], "--delete") {
 			gone = operands[2:]
 		}
-	case "tar", "bsdtar":
-		if slices.Contains(args, "--remove-files") {
+	case "tar", "bsdtar", "cmake":
+		if slices.Contains(args, "--remove-files") || len(args) > 2 && args[0] == "-E" &&
+			(args[1] == "rm" || strings.HasPrefix(args[1], "remove")) {
 			gone = operands
-		}
-	case "cmake":
-		if len(args) > 2 && args[0] == "-E" && (args[1] == "rm" || args[1] == "remove_directory") {
-			gone = args[2:]
 		}
 	case "find":
 		if slices.Contains(args, "-delete") {

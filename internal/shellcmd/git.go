@@ -27,19 +27,15 @@ func GitFolders(text string, c Context) (folders []string) {
 		case part.Name != "git":
 			continue
 		}
+		args := part.plainArgs() // those that do not act on settings show them
+		shows := len(args) == 0 || slices.Contains([]string{"config", "version", "--version"}, args[0].Text)
 		for _, d := range p.dirs {
-			if usesSettings(part) && !slices.Contains(folders, d) {
+			if !shows && !slices.Contains(folders, d) {
 				folders = append(folders, d)
 			}
 		}
 	}
 	return folders
-}
-
-// usesSettings reports a git command that acts on settings, and does not only show them.
-func usesSettings(c *Command) bool {
-	args := c.plainArgs()
-	return len(args) > 0 && !slices.Contains([]string{"config", "version", "--version"}, args[0].Text)
 }
 
 // A push is a git push as rules see it: by options in any spelling, and by refspecs.

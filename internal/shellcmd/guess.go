@@ -401,20 +401,29 @@ func (w *walker) sed(at int) {
 	args := slices.DeleteFunc(slices.Clone(w.all.commands[at].Args),
 		func(a Word) bool { return strings.HasPrefix(a.Text, "-i") })
 	operands, options := splitOptions(args, "-e -f -l --expression --file --line-length")
-	scripts := operands[:min(1, len(operands))]
-	for i, g := range slices.DeleteFunc(options, func(g given) bool { return strings.TrimLeft(g.name, "-")[0] == 'l' }) {
-		if i == 0 {
-			scripts = nil
-		}
-		if strings.TrimLeft(g.name, "-")[0] == 'e' {
-			scripts = append(scripts, g.value)
-		} else {
-			w.severe(at, "the script of sed is in a file")
-		}
+	scripts, file := sedTexts(operands, options)
+	if file {
+		w.severe(at, "the script of sed is in a file")
 	}
 	for _, s := range scripts {
 		w.sedScript(at, s)
 	}
+}
+
+// sedTexts are the scripts of sed: the first operand, or those of -e, and whether one is in the file of -f.
+func sedTexts(operands []Word, options []given) (scripts []Word, file bool) {
+	for _, g := range options {
+		switch strings.TrimLeft(g.name, "-")[0] {
+		case 'e':
+			scripts = append(scripts, g.value)
+		case 'f':
+			file = true
+		}
+	}
+	if scripts == nil && !file {
+		scripts = operands[:min(1, len(operands))]
+	}
+	return scripts, file
 }
 
 func (w *walker) sedScript(at int, s Word) {

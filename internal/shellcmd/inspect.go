@@ -225,10 +225,7 @@ func (c *Command) subFirst() *Command {
 // needs is a check for one of some options.
 func needs(why string, options ...string) func(*invocation) string {
 	return func(u *invocation) string {
-		if !u.has(options...) {
-			return why
-		}
-		return ""
+		return when(!u.has(options...), why)
 	}
 }
 
@@ -340,11 +337,8 @@ var (
 
 // checkIP accepts showing. Verbs may be cut short, and f is flush.
 func checkIP(u *invocation) string {
-	if len(u.operands) == 0 || !ipObjects.Has(u.operands[0].Text) ||
-		len(u.operands) > 1 && !ipShows.Has(u.operands[1].Text) {
-		return "ip may change something"
-	}
-	return ""
+	return when(len(u.operands) == 0 || !ipObjects.Has(u.operands[0].Text) ||
+		len(u.operands) > 1 && !ipShows.Has(u.operands[1].Text), "ip may change something")
 }
 
 const npmSettings lazy.Words = "registry prefix cache globalconfig userconfig node-version engine-strict save-exact init-license"

@@ -228,13 +228,9 @@ func plumbing(c *Command) string {
 	if checksSyntax(c) || printsVersion(c) {
 		return ""
 	}
-	if shells.Has(c.Name) && len(c.Args) > 0 && strings.HasPrefix(c.Args[0].Text, "-") {
-		return "what it runs is judged by itself" // or there would be a doubt
-	}
-	if shells.Has(c.Name) && len(c.Args) == 0 {
-		return "what it runs is judged by itself"
-	}
-	return ""
+	// or there would be a doubt
+	return when(shells.Has(c.Name) && (len(c.Args) == 0 || strings.HasPrefix(c.Args[0].Text, "-")),
+		"what it runs is judged by itself")
 }
 
 // onlyReads says why a command may do more than read.

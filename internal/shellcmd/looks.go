@@ -188,7 +188,8 @@ var showRows = []row{
 		spec{says: true, runs: plainQuery, check: asks(maxText, "e", "execute")}},
 	{"clickhouse-client", mysqlOptions + " q=! query=!",
 		spec{says: true, runs: plainQuery, check: asks(maxText, "q", "query")}},
-	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, runs: plainMongo, check: asksMongo}},
+	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, check: asksMongo,
+		runs: func(text string) bool { return readsMongo().MatchString(text) }}},
 }
 
 const sqlFile = `([\w./~-]+\.sql)`
@@ -227,10 +228,8 @@ func asks(from int, options ...string) func(*invocation) string {
 		}
 		reads := slices.ContainsFunc(u.command.Redirects, func(r Redirect) bool { return r.Op[0] == '<' })
 		file := u.command.inputFile()
-		if reads && !strings.HasSuffix(file, ".sql") || len(queries) == 0 && file == "" && !u.has(options...) {
-			return "it reads queries"
-		}
-		return ""
+		return when(reads && !strings.HasSuffix(file, ".sql") || len(queries) == 0 && file == "" && !u.has(options...),
+			"it reads queries")
 	}
 }
 
@@ -277,8 +276,6 @@ var readsMongo = lazy.Regexp(`^\s*(printjson\(|JSON\.stringify\(|EJSON\.stringif
 	`(find|findOne|count|countDocuments|estimatedDocumentCount|distinct|version|stats|getCollectionNames|getIndexes|` +
 	`getCollectionInfos|serverStatus|hello|isMaster)\([^()$\x60]*\)(\.(forEach\(print(json)?\)|` +
 	`(limit|skip|sort|toArray|count|pretty|explain|length|size)(\([^()$\x60]*\))?))*\)?;?\s*$`)
-
-func plainMongo(text string) bool { return readsMongo().MatchString(text) }
 
 var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
 

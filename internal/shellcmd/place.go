@@ -146,12 +146,6 @@ func (p workdirs) outside(x Word) string {
 	return ""
 }
 
-// beside reports a path in the folder that the workspace is in.
-func (p workdirs) beside(x Word) bool {
-	name, in := strings.CutPrefix(strings.TrimSuffix(x.Text, "/"), "../")
-	return in && x.Static && p.atRoot() && p.root != "/" && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/")
-}
-
 // operand says why an operand may not be used.
 func (p workdirs) operand(x Word, kind operands) string {
 	switch kind {

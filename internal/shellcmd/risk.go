@@ -329,19 +329,20 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it changes rights or owners"
 		}
 	case "curl", "wget", "http", "https", "xh":
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return controlSocket().MatchString(a.Text) }) {
-			return reachesAll
-		}
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return metadata().MatchString(a.Text) }) {
-			return "it shows secrets"
-		}
 		for _, file := range c.sentFiles() {
 			if secret(static(file)) {
 				return "it sends " + file + ", which may hold secrets"
 			}
 		}
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return deletes().MatchString(a.Text) }) && !c.local() {
-			return "it deletes"
+		for _, a := range c.Args {
+			switch {
+			case controlSocket().MatchString(a.Text):
+				return reachesAll
+			case metadata().MatchString(a.Text):
+				return "it shows secrets"
+			case deletes().MatchString(a.Text) && !c.local():
+				return "it deletes"
+			}
 		}
 	case "docker", "podman", "nerdctl":
 		first := leading("H= c= l= D host= context= connection= log-level= config= debug").before(c.Name, c.Args)
@@ -694,14 +695,16 @@ var (
 	// controlSocket is one by which whoever writes to it starts containers.
 	controlSocket = lazy.Regexp(`\b(docker|containerd|podman|crio)\.sock$`)
 	// metadata is where a machine in a cloud is given what it logs in with.
-	metadata = lazy.Regexp(`\b(169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200)\b|fd00:ec2::254`)
-	// ownEngine is the address, or the context, of a docker on this machine.
-	ownEngine = lazy.Regexp(`^(unix:|npipe:|tcp://(localhost|127\.)|(default|desktop-linux|colima|orbstack|rootless)$)`)
+	metadata  = lazy.Regexp(`\b(169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200)\b|fd00:ec2::254`)
+	ownEngine = lazy.Regexp("^" + ownEngines)
 	deletes   = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
 )
+
+// ownEngines begin the addresses, and are the contexts, of containers on this machine.
+const ownEngines = `(unix:|npipe:|tcp://(localhost|127\.)|(default|desktop-linux|colima|orbstack|rootless)\b)`
 
 // sentFiles are the files that a client of HTTP would send: -T file, -d @file, -F name=@file.
 func (c *Command) sentFiles() (files []string) {
@@ -811,7 +814,9 @@ func harm(c *Command, p workdirs) string {
 	links := c.Name == "ln" || c.Name == "link" // which may lead out
 	sub, rest := c.gitArgs()
 	for _, x := range c.written() {
-		if sub == "worktree" && rest[0].Text == "add" && p.beside(x) { // it is new, or git refuses
+		beside, in := strings.CutPrefix(strings.TrimSuffix(x.Text, "/"), "../")
+		if sub == "worktree" && rest[0].Text == "add" && in && x.Static && p.atRoot() && !strings.Contains(beside, "/") &&
+			!strings.HasPrefix(beside, ".") { // it is new, or git refuses
 			continue
 		}
 		if why := p.write(x); why != "" && (links || !p.temporary(x) && !p.intoTemp(c, x)) {

@@ -357,7 +357,7 @@ func (w *walker) evaluated(at int) {
 	case letters == "*": // interpreted adds the doubt
 	case c.Name == "printf" && len(args) > 0 && !args[0].Static:
 		w.severe(at, "its format is only known when it runs, and may be an option that sets a variable")
-	case c.Name == "printf" && slices.ContainsFunc(c.Args[:min(2, len(c.Args))], setsVariable):
+	case c.Name == "printf" && printfCounts().MatchString(textOf(c.Args[:min(2, len(c.Args))])):
 		w.severe(at, "%n in the format of printf sets a variable")
 	case slices.ContainsFunc(args, func(a Word) bool { return hasLetter(a, letters) }):
 		w.severe(at, "an option of "+c.Name+" sets or evaluates a variable, which can change what runs")
@@ -373,8 +373,6 @@ func hasLetter(a Word, letters string) bool {
 }
 
 var printfCounts = lazy.Regexp(`%[-+ #0'*.\d]*[hjlLtz]*n`)
-
-func setsVariable(format Word) bool { return printfCounts().MatchString(format.Text) }
 
 // interpreted doubts programs that are given as text, or on the input.
 func (w *walker) interpreted(at int) {

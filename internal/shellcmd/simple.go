@@ -249,10 +249,7 @@ func cdDoubt(c Command) string {
 	if len(args) == 2 && args[0].Text == "--" {
 		args = args[1:]
 	}
-	if len(args) != 1 || args[0].where() == "" || args[0].Text[0] == '-' {
-		return "where it goes"
-	}
-	return ""
+	return when(len(args) != 1 || args[0].where() == "" || args[0].Text[0] == '-', "where it goes")
 }
 
 // joined is a path relative to a folder; a path that leads above its start keeps its dots.

@@ -38,9 +38,6 @@ var (
 // buildHome are variables for folders in which builds also keep what they fetch: a new one has no settings.
 const buildHome lazy.Words = "CARGO_HOME COMPOSER_HOME GRADLE_USER_HOME"
 
-// engines say on which machine containers are.
-const engines lazy.Words = "DOCKER_HOST DOCKER_CONTEXT CONTAINER_HOST"
-
 // mayWriteTo reports a text that may have more to do with the folder in /tmp that it gives a variable.
 func (w *walker) mayWriteTo(name, folder string) bool {
 	plain := w.all.outer.text
@@ -87,6 +84,7 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 		{"PERL5OPT", `-([wWtT]+|C\w*|M(strict|warnings|utf8))`},
 		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
 			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
+		{"DOCKER_(HOST|CONTEXT)|CONTAINER_HOST", ownEngines + `[\w./$:{}-]*`}, // of this machine
 		{"GOPROXY|(PIP|UV)_(EXTRA_|DEFAULT_)?INDEX(_URL)?|(?i:npm_config_registry)|YARN_(NPM_)?REGISTRY(_SERVER)?",
 			`((https://[\w.-]+|https?://(localhost|127\.0\.0\.1))(:\d+)?(/[\w./-]*)?|direct|off|[,|])+`}, // not in plain text
 	} {
@@ -133,10 +131,6 @@ func (w *walker) variable(at int, name string, value Word) {
 	case text == "":
 	case commandVariable().MatchString(name):
 		w.guessValue(at, name, value)
-	case engines.Has(name):
-		if !ownEngine().MatchString(text) {
-			w.severe(at, name+" has docker change another system")
-		}
 	case row >= 0:
 		own := strings.NewReplacer("${"+name+":-}", " ", "${"+name+"}", " ", "$"+name, " ", "$(nproc)", "",
 			"$(sysctl -n hw.ncpu)", "", "-L$HOME/", "-L/", "-I$HOME/", "-I/")
