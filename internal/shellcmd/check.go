@@ -72,11 +72,6 @@ func checkJq(u *invocation) string {
 		"a jq filter that looks at more than its input")
 }
 
-// checkAwk repeats the walker's finding: a rule that lists awk covers the same programs.
-func checkAwk(u *invocation) string {
-	return when(!plainAwk(u.command), "an awk program that is not known to be harmless")
-}
-
 var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that produce huge output.
@@ -252,11 +247,6 @@ func (c *Command) testedText(i int) bool {
 const textTests lazy.Words = `-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ -nt -ot -ef`
 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
-
-// onlyOne accepts one option.
-func onlyOne(u *invocation) string {
-	return when(len(u.given) > 1, "these options together do more than print something")
-}
 
 // onlyListed is for git branch and git tag, which create a name unless they are asked to list.
 func onlyListed(u *invocation) string {
@@ -443,12 +433,9 @@ func plainAwk(c *Command) bool {
 	return ok && awkOnlyPrints(program)
 }
 
-// maxAwkReadings is how often a rest of an awk program is read because of a slash that may be two things.
-const maxAwkReadings = 64
-
 // awkOnlyPrints reports an awk program that only prints its input.
 func awkOnlyPrints(program string) bool {
-	readings := maxAwkReadings
+	readings := 64 // of a rest, because of a slash that may be two things
 	return awkHarmless(program, false, -1, 0, &readings)
 }
 

@@ -104,12 +104,12 @@ func (f *floor) printedBy(text string) (out string, known bool) {
 			printed = strings.Join(listed(args, false), " ")
 		case "find":
 			printed = strings.Join(found(args), " ")
-		case "which", "command", "type", "realpath", "readlink":
-			printed = strings.Join(operands, " ")
 		case "dirname":
 			for n, file := range operands {
 				operands[n] = path.Dir(strings.Replace(file, "~", "/home/~", 1))
 			}
+			fallthrough
+		case "which", "command", "type", "realpath", "readlink":
 			printed = strings.Join(operands, " ")
 		case "pwd":
 			printed = c.found(".")

@@ -68,7 +68,7 @@ func (s *Script) harms(c Context) (list []string) {
 			list = append(list, part.Text+": "+why)
 		}
 		files := part.redirected()
-		if overwriting.Has(part.Name) {
+		if lazy.Words("go gcc g++ cc clang rustc curl wget sort").Has(part.Name) { // which leave nothing of what was there
 			files = append(files, part.written()...)
 		}
 		for _, f := range files {
@@ -78,15 +78,10 @@ func (s *Script) harms(c Context) (list []string) {
 	return list
 }
 
-// overwriting are programs that leave nothing of what was in the files that they write to.
-const overwriting lazy.Words = "go gcc g++ cc clang rustc curl wget sort"
-
 // deletesOwn reports rm with such files alone.
 func (c *Command) deletesOwn(own map[string]bool) bool {
 	return c.Program.Text == "rm" && len(c.Args) > 0 && len(c.Via)+len(c.Redirects)+len(c.Assigns) == 0 &&
-		!slices.ContainsFunc(c.Args, func(a Word) bool {
-			return a.Text != "-f" && (a.where() == "" || !own[c.found(a.where())])
-		})
+		!slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text != "-f" && !own[c.found(a.where())] })
 }
 
 func add(list []string, s string) []string {
@@ -106,8 +101,7 @@ var harmful = sync.OnceValue(func() map[string]string {
 			tmutil`},
 		{"it runs as another user", `sudo doas su pkexec runuser gosu runas gsudo`},
 		{"it changes rights or owners", `chown chgrp chattr setfacl setcap`},
-		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill taskkill shutdown reboot
-			halt poweroff`},
+		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill shutdown reboot halt poweroff`},
 		{"it changes the system", `insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl
 			useradd userdel usermod groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at atrm vipw
 			dscl nvram bless bcdedit diskpart wmic batch setenforce defaults csrutil swapon swapoff kexec update-alternatives
@@ -115,7 +109,7 @@ var harmful = sync.OnceValue(func() map[string]string {
 			mkinitcpio update-initramfs dracut bootctl efibootmgr update-rc.d rc-update chkconfig auditctl aa-teardown
 			aa-disable aa-complain apparmor_parser spctl firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl
 			timedatectl hostnamectl localectl hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg
-			ethtool iwconfig iw tc`},
+			ethtool iwconfig iw tc taskkill`},
 		{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
 		{"it shows secrets", `secret-tool gopass pass security pbpaste wl-paste gcore arecord fswebcam imagesnap`},
 		{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail
@@ -149,18 +143,17 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs, git checkout
 			--pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f, git submodule
 			deinit|update -f, hg update -C, hg revert, svn revert, jj abandon|restore, jj op abandon|restore`},
-		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f, git stash
-			drop|clear, git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d, git notes
-			remove|prune, git replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel, hg strip|purge|rollback,
-			hg bookmark|bookmarks -d, svn delete, svn cleanup --remove-unversioned|--remove-ignored, jj bookmark
+		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f, git stash drop|clear,
+			git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d, git notes remove|prune, git
+			replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel, hg strip|purge|rollback, hg
+			bookmark|bookmarks -d, svn delete, svn cleanup --remove-unversioned|--remove-ignored, jj bookmark
 			delete|d|forget|f, jj git push --deleted, docker* rm|rmi|kill, docker swarm leave, docker*
 			container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill, docker*
 			secret|config|context|plugin|service|stack|node|manifest rm|remove, docker* compose rm|kill, docker* compose down
 			-v|--rmi, virsh undefine, restic forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E
-			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wsl --unregister, wrangler d1 execute,
-			wrangler r2 bucket|object delete,
-			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
-			gh release delete-asset, rustup self uninstall, tmux kill-server, journalctl
+			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wrangler d1 execute, wrangler r2 bucket|object
+			delete, gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project
+			delete|remove, gh release delete-asset, rustup self uninstall, tmux kill-server, wsl --unregister, journalctl
 			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls
 			delete|remove|rm, rsync --delete|--del|--delete-before, rsync
 			--delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files, gpg
@@ -171,63 +164,60 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			-e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove --all, opam switch remove, gem uninstall,
 			pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
 			pyenv|rbenv|nodenv|asdf|mise uninstall`},
-		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear,
-			tccutil reset, xmrig|minerd|cpuminer`},
+		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear, tccutil
+			reset, xmrig|minerd|cpuminer`},
 		{"it shows secrets", `op read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git
-			credential fill, aws configure get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value,
-			aws ssm get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud
-			auth print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token, az
-			keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
-			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
-			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh
-			auth status -t|--show-token, glab variable get|export, getent shadow|gshadow, aws ecr
-			get-login-password, az storage account keys`},
+			credential fill, aws configure get|export-credentials, aws secretsmanager
+			get-secret-value|batch-get-secret-value, aws ssm get-parameter|get-parameters|get-parameters-by-path
+			--with-decryption, aws sts get-session-token, gcloud auth print-access-token|print-identity-token, gcloud secrets
+			versions access, az account get-access-token, az keyvault secret show|download, vault kv get, vault read, bw
+			get|export, lpass show|export, keyring get, doppler secrets, glab variable get|export, chamber read|export,
+			infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault view|decrypt|edit, heroku config,
+			rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh auth status -t|--show-token,
+			getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
-			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force,
-			amp --dangerously-allow-all, toolhost --approve, toolhost trust|approve`},
+			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp
+			--dangerously-allow-all, toolhost --approve, toolhost trust|approve`},
 		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k, init|telinit
 			0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git
 			tag|fetch|pull -f`},
-		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit,
-			bfg --delete-files|--delete-folders|--replace-text|--strip-blobs-bigger-than, hg push -f`},
+		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, bfg
+			--delete-files|--delete-folders|--replace-text|--strip-blobs-bigger-than, hg push -f`},
 		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn
 			npm publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access set|grant|revoke|public, cargo
 			yank, cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn deploy, gradle publish, dotnet nuget
-			push|delete, nuget push|delete, mix hex.publish, pod trunk push, dart|flutter pub publish, docker* push, goreleaser
-			release, semantic-release, docker* image|manifest|compose push, vercel|wrangler|firebase|serverless|sls|netlify
-			deploy, vercel --prod, wrangler publish, jsr publish, cargo release, cargo workspaces publish,
-			stack|cabal|conda|anaconda upload, docker* build|buildx --push, buildah|crane|oras push, skopeo copy, ko
-			publish|build|apply|resolve, gh release create|upload|edit, gh gist create|edit, gh repo create, glab release
-			create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh pr merge --admin, git svn
-			dcommit, surge, gh-pages, np, release-it, render up|deploy, eas submit|update|deploy,
-			fastlane release|deliver|supply|pilot|beta`},
-		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm
-			adduser|profile, yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login,
-			gh ssh-key|gpg-key add, gh secret|variable set, gh repo
-			edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh, glab variable set, npm
-			token create|revoke, npm team|org|hook add|set|rm|create`},
+			push|delete, nuget push|delete, mix hex.publish, pod trunk push, dart|flutter pub publish, docker* push,
+			goreleaser release, semantic-release, docker* image|manifest|compose push,
+			vercel|wrangler|firebase|serverless|sls|netlify deploy, vercel --prod, wrangler publish, jsr publish, cargo
+			release, cargo workspaces publish, stack|cabal|conda|anaconda upload, docker* build|buildx --push,
+			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh gist
+			create|edit, gh repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret
+			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy, eas
+			submit|update|deploy, fastlane release|deliver|supply|pilot|beta`},
+		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm adduser|profile,
+			yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login, gh ssh-key|gpg-key
+			add, gh secret|variable set, gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh
+			auth token|refresh, glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
 		{"it deletes data", `rails|rake db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load, prisma
-			migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop, alembic downgrade,
-			flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset, php artisan
+			migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop, alembic
+			downgrade, flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset, php artisan
 			migrate:fresh|migrate:refresh|migrate:reset|db:wipe, artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
 			manage.py flush|reset_db, python manage.py flush|reset_db, netlify sites:delete, firebase
 			firestore:delete|database:remove, mongorestore --drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex
 			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel
-			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down, git
-			lfs prune`},
+			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down,
+			git lfs prune`},
 		{changesSystems, `docker* context use`},
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
 			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh|ttyd|gotty|wetty|code-server, git
-			daemon|instaweb, bore local, zrok share, devtunnel host, lt
-			--port|-p, code tunnel`},
+			daemon|instaweb, bore local, zrok share, devtunnel host, lt --port|-p, code tunnel`},
 		{"it removes traces", `history -c|-d|-w`},
-		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio
-			-i|--extract`},
+		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
@@ -747,9 +737,8 @@ const (
 const fetchers lazy.Words = "go npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"
 
 // goTools begin the names of modules that many use.
-const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.cc/ honnef.co/ gotest.tools/ k8s.io/
-	sigs.k8s.io/ github.com/golang github.com/google/ github.com/sqlc-dev/ github.com/vektra/ github.com/bufbuild/
-	github.com/go-delve/ github.com/air-verse/ github.com/swaggo/ github.com/goreleaser/ github.com/a-h/templ/`
+const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.cc/ honnef.co/ gotest.tools/ sigs.k8s.io/
+	github.com/golang github.com/google/ github.com/sqlc-dev/ github.com/vektra/ github.com/bufbuild/ github.com/go-delve/`
 
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {

@@ -471,9 +471,8 @@ var warning = lazy.Regexp(`^(-W(ignore|default|error|always|module|once|all)(::\
 	`tracemalloc)(=\d+)?)$`)
 
 const (
-	asProgram = "it runs a program that is given as text"
-	readsCode = "it runs what it reads"
-
+	asProgram     = "it runs a program that is given as text"
+	readsCode     = "it runs what it reads"
 	notLookedInto = "it runs a file that is not looked into"
 )
 
