@@ -168,12 +168,18 @@ var showRows = []row{
 	{"hash -r|-l", "", spec{max: -1}}, {"ssh-agent -s|-c", "", spec{max: -1}},
 	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: knownWords}},
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
-	{"pkill", "f full " + killOptions, spec{oneDash: true, max: 1, check: checks(needs("it ends others", "f", "full"),
-		operandsAre(func(o Word) bool { return server().MatchString(o.Text) }, " is no server"))}},
-	{"killall", killOptions, spec{oneDash: true, check: operandsAre(func(o Word) bool { return serverNames.Has(o.Text) },
-		" is no server")}},
+	{"pkill|killall", "f full 9 15 2 TERM INT KILL HUP SIGTERM SIGINT SIGKILL e x n o i q",
+		spec{oneDash: true, check: func(u *invocation) string {
+			full := u.has("f", "full")
+			return when(full != (u.command.Name == "pkill") || full && len(u.operands) > 1 ||
+				slices.ContainsFunc(u.operands, func(o Word) bool {
+					return !o.Static || full && !server().MatchString(o.Text) || !full && !serverNames.Has(o.Text)
+				}), "it ends others")
+		}}},
 	{"rsync", "a A v z r h H l p t g o D P c n u i S x dry-run progress stats itemize-changes archive verbose " +
-		"exclude=([\\w*./-]+) include=([\\w*./-]+)", spec{check: checks(needs("it copies", "n", "dry-run"), knownWords)}},
+		"exclude=([\\w*./-]+) include=([\\w*./-]+)", spec{check: func(u *invocation) string {
+		return when(!u.has("n", "dry-run") || knownWords(u) != "", "it copies")
+	}}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
 		knownWords, debugsOwn)}},
@@ -193,8 +199,6 @@ var showRows = []row{
 }
 
 const sqlFile = `([\w./~-]+\.sql)`
-
-const killOptions = "9 15 2 TERM INT KILL HUP SIGTERM SIGINT SIGKILL e x n o i q"
 
 const mysqlOptions = "N B s t E h= u= D= P= p? host= user= database= port= table batch silent skip-column-names"
 
