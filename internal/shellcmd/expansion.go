@@ -91,10 +91,9 @@ func (f *floor) printedBy(text string) (out string, known bool) {
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		args := f.texts(c.Args)
-		unknown := func(a string) bool { return strings.ContainsAny(a, "$`") }
 		if len(c.Via) > 0 {
 			continue
-		} else if len(c.Redirects) > 0 || slices.ContainsFunc(args, unknown) {
+		} else if len(c.Redirects) > 0 || strings.ContainsAny(strings.Join(args, ""), "$`") {
 			return "", false
 		}
 		operands := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a[:min(1, len(a))] == "-" })

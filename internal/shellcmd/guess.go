@@ -413,11 +413,9 @@ func (w *walker) sed(at int) {
 // sedTexts are the scripts of sed: the first operand, or those of -e, and whether one is in the file of -f.
 func sedTexts(operands []Word, options []given) (scripts []Word, file bool) {
 	for _, g := range options {
-		switch strings.TrimLeft(g.name, "-")[0] {
-		case 'e':
+		letter := strings.TrimLeft(g.name, "-")[0]
+		if file = file || letter == 'f'; letter == 'e' {
 			scripts = append(scripts, g.value)
-		case 'f':
-			file = true
 		}
 	}
 	if scripts == nil && !file {
