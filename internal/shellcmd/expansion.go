@@ -82,11 +82,10 @@ func (f *floor) printedBy(text string) (out string, known bool) {
 	} else if text[0] == '$' {
 		inner = text[2 : len(text)-1]
 	}
-	if *f.left -= 8; *f.left < 0 || f.deep >= 3 {
+	defer func() { f.deep-- }()
+	if f.deep, *f.left = f.deep+1, *f.left-8; *f.left < 0 || f.deep > 3 {
 		return "", false
 	}
-	f.deep++
-	defer func() { f.deep-- }()
 	s, err := walk(inner)
 	for i := range s.Commands {
 		c := &s.Commands[i]
