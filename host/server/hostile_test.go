@@ -161,7 +161,7 @@ func TestHugeBodies(t *testing.T) {
 }
 
 func TestSlowClientsAreEnded(t *testing.T) {
-	s := &setup{limits: func(l *limits) { l.header, l.body = 50*time.Millisecond, 50*time.Millisecond }}
+	s := &setup{limits: func(l *limits) { l.header, l.body = time.Second, time.Second }}
 	s.start(t)
 	for name, text := range map[string]string{
 		"half a header":          "POST /toolhost.api.v1.HostService/GetInfo HTTP/1.1\r\nHost: x\r\nX-",
@@ -191,7 +191,7 @@ func TestSlowClientsAreEnded(t *testing.T) {
 
 // TestWatchesOutliveTheTimeForABody because that is for what a client sends.
 func TestWatchesOutliveTheTimeForABody(t *testing.T) {
-	s := &setup{limits: func(l *limits) { l.body = 50 * time.Millisecond }}
+	s := &setup{limits: func(l *limits) { l.body = time.Second / 2 }}
 	s.start(t)
 	for name, o := range map[string]connect.ClientOption{"gRPC-Web": connect.WithGRPCWeb(), "Connect": connect.WithProtoJSON()} {
 		watch, err := s.client(viewerToken, o).WatchCalls(t.Context(), connect.NewRequest(&apiv1.WatchCallsRequest{}))
@@ -199,7 +199,7 @@ func TestWatchesOutliveTheTimeForABody(t *testing.T) {
 			t.Fatal(name, err, watch.Err())
 		}
 		select {
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(time.Second):
 		case <-t.Context().Done():
 		}
 		s.unharmed() // a call, which the watch shows
