@@ -130,7 +130,7 @@ var atTheStart = []mistake{
 	{name: "no tools", main: func() { sdk.Serve(sdk.New("greet", "1")) },
 		reads: `plugin "greet": it has no tools; add some before it serves`},
 	{name: "printing before sdk.Serve", main: func() { fmt.Println("starting up"); with[empty](toolNamed("x"))() },
-		reads: `plugin "greet" could not be started: it printed "starting up" in place of the handshake: it is no toolhost ` +
+		reads: `plugin "greet" could not be started: it printed "starting up" in place of the handshake: it is not a toolhost ` +
 			`plugin, or prints on standard output before it serves; print on standard error`},
 	{name: "os.Exit before sdk.Serve", main: func() { os.Exit(4) },
 		reads: died + `4 before the handshake, and printed no reason on standard error; it must serve until the host ends it`},

@@ -26,7 +26,8 @@ type child struct {
 	handle      *os.Process // this process, never another with the same number
 	containment string      // see proctree.Cmd.Containment
 	killAll     func()      // kills the process and everything it has started
-	// In the order in which they close:
+	// They close in this order, but for releaseAllowed after a start or stop that failed, and launcherEnded where the
+	// launcher fails.
 	programEnded   chan struct{} // the program itself has ended
 	treeEnded      chan struct{} // no process of it is left, and its output has been read
 	releaseAllowed chan struct{} // its sandbox may be released; see allowRelease

@@ -186,7 +186,7 @@ func (p *Process) reloadError(why error) *sdk.Error {
 
 // reload handles a request; no start is under way.
 func (m *stateMachine) reload(r reload) {
-	if isClosed(m.treeEnded()) {
+	if isClosed(m.currentEnded()) {
 		m.processDied()
 	}
 	switch {

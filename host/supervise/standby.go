@@ -30,7 +30,7 @@ const (
 	programCheckTime = time.Second
 )
 
-// died closes when the standby's program has ended; nil without one.
+// programEnded closes when the standby's program has ended; nil without one.
 func (s *standby) programEnded() <-chan struct{} {
 	if s.g == nil {
 		return nil

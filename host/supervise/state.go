@@ -118,7 +118,7 @@ func (m *stateMachine) run() {
 			m.acquire(r)
 		case r := <-startEnded:
 			m.startEnded(r)
-		case <-m.treeEnded():
+		case <-m.currentEnded():
 			m.processDied()
 		case r := <-reloads:
 			m.reload(r)
@@ -150,9 +150,9 @@ func (m *stateMachine) run() {
 	}
 }
 
-// exited closes when the current generation has ended; nil without one. A standby does not wait for what the program
-// has left, since it ran beside that.
-func (m *stateMachine) treeEnded() <-chan struct{} {
+// currentEnded closes when the current generation has ended; nil without one. A standby does not wait for what the
+// program has left, since it ran beside that.
+func (m *stateMachine) currentEnded() <-chan struct{} {
 	switch {
 	case m.current == nil:
 		return nil
@@ -180,7 +180,7 @@ func (m *stateMachine) setState(s State, reason string) {
 
 // acquire answers with the current generation, with the reason why there is none, or when a start has ended.
 func (m *stateMachine) acquire(r acquireRequest) {
-	if isClosed(m.treeEnded()) {
+	if isClosed(m.currentEnded()) {
 		m.processDied()
 	}
 	if r.program.Known() && m.ran.Known() && r.program != m.ran {

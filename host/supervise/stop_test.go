@@ -189,7 +189,7 @@ func TestDeathBeforeItIsReported(t *testing.T) {
 				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.treeEnded) }).Stop()
 			}
 			if got := g.treeHasEnded(); got != c.dies {
-				t.Errorf("it has programEnded: %t, want %t", got, c.dies)
+				t.Errorf("it has ended: %t, want %t", got, c.dies)
 			}
 		})
 	}

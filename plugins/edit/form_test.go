@@ -124,7 +124,7 @@ func TestConfigurationFailures(t *testing.T) {
 		`{"encoding":"utf-8"}`:           "none for files",
 		`{"encoding":"iso-2022-jp"}`:     "none for files",
 		`{"encoding":"klingon"}`:         `"klingon"`,
-		`{"allow_secrets":["config/["]}`: "is no pattern of paths",
+		`{"allow_secrets":["config/["]}`: "is not a pattern of paths",
 	} {
 		err := sdktest.Start(t, newPlugin()).Configure(t.Context(), []byte(config), t.TempDir())
 		if err == nil {

@@ -212,7 +212,7 @@ func TestConfigMistakes(t *testing.T) {
 			t.Errorf("the pattern %q was taken", pattern)
 			continue
 		}
-		contains(t, err.Error(), "allow_secrets: ", "is no pattern of paths")
+		contains(t, err.Error(), "allow_secrets: ", "is not a pattern of paths")
 	}
 	if err := f.Configure(t.Context(), json.RawMessage(`{"allow":[]}`), f.dir); err == nil {
 		t.Error("an unknown key was taken")
