@@ -159,14 +159,14 @@ var wordings = map[string]wording{
 		"a block on one line has one argument and no block", "put each argument and block on a line of its own"},
 	"Invalid template interpolation value": {"", "refer to a part of it that is text, a number or a bool"},
 	"Missing attribute separator":          {"", "put each entry on a line of its own, or a comma between them"},
-	noSeparator: {
+	"Missing item separator": {
 		"a comma or the end of the list is missing here", "put commas between the items, and ] after the last"},
 	"Missing newline after block definition": {"a new line is missing after the block", "end the line after }"},
 	noNewline: {"a new line is missing after the argument",
 		"put each argument on a line of its own; the items of a list go in [ … ]"},
 	"Not enough function arguments": {"", `write env("NAME", "default")`},
 	"Too many function arguments":   {"", `write env("NAME", "default")`},
-	openBlock:                       {"this block has no end", "add its }, or the one that is missing inside it"},
+	"Unclosed configuration block":  {"this block has no end", "add its }, or the one that is missing inside it"},
 	"Unsupported attribute":         {"", "look at how the value before it is written"},
 	badEscape:                       {"", `write \\ for a backslash, or / in a path`},
 	openPlaceholder:                 {"this ${ has no end", "add its }"},

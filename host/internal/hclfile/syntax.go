@@ -20,8 +20,6 @@ const (
 	badCharacter    = "Invalid character"
 	badOperator     = "Unsupported operator"
 	badEscape       = "Invalid escape sequence"
-	noSeparator     = "Missing item separator"
-	openBlock       = "Unclosed configuration block"
 	openLine        = "Invalid multi-line string"
 	openString      = "Unterminated template string"
 	openPlaceholder = "Unclosed template interpolation sequence"
@@ -29,8 +27,7 @@ const (
 )
 
 // causes leaves out findings that follow from another one: what the parser says of a line with a character that it
-// cannot read, the same character or escape once more on a line, what seems to be strings after one without an end, and
-// blocks without one after a list without one, which has taken their ends.
+// cannot read, the same character or escape once more on a line, and what seems to be strings after one without an end.
 func causes(diags hcl.Diagnostics) (out hcl.Diagnostics) {
 	lines, seen, unclosed := map[int]bool{}, map[string]bool{}, ""
 	for _, d := range diags {
@@ -42,9 +39,6 @@ func causes(diags hcl.Diagnostics) (out hcl.Diagnostics) {
 		}
 	}
 	for _, d := range diags {
-		if seen[noSeparator] = seen[noSeparator] || d.Summary == noSeparator; seen[noSeparator] && d.Summary == openBlock {
-			continue
-		}
 		switch d.Summary {
 		case badCharacter, badOperator, badEscape:
 			key := fmt.Sprint(d.Summary, d.Subject.Start.Line)
