@@ -69,11 +69,11 @@ func (c *checker) add(at *location, word, format string, args ...any) {
 func (c *checker) put(f finding) {
 	switch {
 	case c.quiet > 0:
+	case len(c.findings) == maxFindings:
+		c.uncounted++
 	case f.property != "" && slices.ContainsFunc(c.findings, func(known finding) bool {
 		return known.at == f.at && known.property == f.property
 	}): // unknown to an alternative, and to the schema around it
-	case len(c.findings) == maxFindings:
-		c.uncounted++
 	default:
 		c.findings = append(c.findings, f)
 	}
