@@ -192,7 +192,7 @@ const framed = "In a stream five bytes come before each message: a zero, and its
 // it has words for programmers alone, and the hint.
 var libraryWords = []struct{ part, message, hint string }{
 	{"i/o timeout", "the body was not complete in time", "Send all of it within 30 seconds."},
-	{"parse timeout: ", "the header Connect-Timeout-Ms is no number of milliseconds with ten digits at most",
+	{"parse timeout: ", "the header Connect-Timeout-Ms is not a number of milliseconds with ten digits at most",
 		"Send one, such as 30000, or leave the header out."},
 	{"larger than configured max", "", framed},
 	{"envelope", "", framed},

@@ -73,7 +73,7 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 		{"a field of a message without any", "POST", "/toolhost.api.v1.ConfigurationService/Check", asJSON, `{"text":"x"}`, nil,
 			400, "no such field", "The fields of CheckConfigurationRequest: none."},
 		{"a timeout in words", "POST", host + "CallOnce", asJSON, `{}`, []string{"Connect-Timeout-Ms", "abc"}, 400,
-			"the header Connect-Timeout-Ms is no number of milliseconds", "30000"},
+			"the header Connect-Timeout-Ms is not a number of milliseconds", "30000"},
 		{"two of one field", "POST", host + "CallOnce", asJSON, `{"tool":"p__echo","arguments":{},"arguments":{}}`, nil, 400,
 			"duplicate field", "arguments"},
 		{"no kind", "POST", host + "CallOnce", "", `{}`, nil, 415, "no Content-Type", "application/json"},
