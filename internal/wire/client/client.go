@@ -244,7 +244,7 @@ func (e *BrokenError) Error() string {
 		return "the plugin ended the call without a result"
 	}
 	if s, ok := status.FromError(e.Err); ok {
-		said := oneLine(s.Message(), maxStatus)
+		said := cmp.Or(oneLine(s.Message(), maxStatus), "a status without a message")
 		// This is of wire.PeerCredentials.
 		if _, why, refused := strings.Cut(said, "authentication handshake failed: "); refused {
 			return strings.TrimSuffix(why, `"`)
@@ -252,8 +252,7 @@ func (e *BrokenError) Error() string {
 		if s.Code() == codes.Unavailable {
 			return "the plugin ended or its connection broke: " + strings.TrimSuffix(transportWords.Replace(said), `"`)
 		}
-		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", cmp.Or(said, "a status without a message"),
-			s.Code())
+		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", said, s.Code())
 	}
 	return "the plugin or its connection broke: " + e.Err.Error()
 }
