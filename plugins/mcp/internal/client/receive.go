@@ -185,14 +185,15 @@ func (s *Session) junk(text []byte, from string, err error) {
 const maxNoise = 16
 
 // answersIn ends the requests whose answers share a line with other text, such as a log without a line end. Any other
-// message there may be one that a log quotes. Noise is how many braces that begin no JSON are passed over.
+// message there may be one that a log quotes, and so may any in an object that is broken. Noise is how many braces that
+// begin no JSON are passed over.
 func (s *Session) answersIn(text []byte, from string, noise int) (found bool) {
 	for parts := 0; from == "" && parts < maxBatch; parts++ {
 		var object json.RawMessage
 		d := json.NewDecoder(bytes.NewReader(text))
 		if err := d.Decode(&object); err == nil {
 			text = text[d.InputOffset():]
-		} else if noise--; noise >= 0 && len(text) > 0 {
+		} else if noise--; noise >= 0 && len(text) > 0 && (text[0] != '{' || rawjson.First(text[1:]) != '"') {
 			text = text[1:]
 		} else {
 			break

@@ -61,6 +61,9 @@ func TestAnswers(t *testing.T) {
 		{"before a log", `{"jsonrpc":"2.0","id":ID,"result":{"x":1}}done {`, `{"x":1}`, ""},
 		{"in a broken one", `{"jsonrpc":"2.0","id":999,"result":{"a":{"jsonrpc":"2.0","id":ID,"result":{}}`,
 			`{"good":true}`, ""},
+		{"in one that is broken before its version",
+			`{"result":{"n":NaN,"a":{"jsonrpc":"2.0","id":ID,"result":{}}},"jsonrpc":"2.0","id":999}`, `{"good":true}`, ""},
+		{"in one of a log that is broken", `INFO {"n":NaN,"a":{"jsonrpc":"2.0","id":ID,"result":{}}}`, `{"good":true}`, ""},
 		{"a log that quotes the request", `<- {"jsonrpc":"2.0","id":ID,"method":"tools/call"}`, `{"good":true}`, ""},
 		{"a log with too many braces", strings.Repeat("{", 40) + `{"jsonrpc":"2.0","id":ID,"result":{}}`, `{"good":true}`, ""},
 		{"_meta of this hop", `{"jsonrpc":"2.0","id":ID,"result":{"x":1,"_meta":{"io.modelcontextprotocol/serverInfo":{}},` +
