@@ -436,12 +436,12 @@ func wrong(b []byte, at int) error {
 }
 
 // WellFormed puts U+FFFD in place of bytes of a JSON text that are not UTF-8, and of halves of surrogate pairs, which
-// programs leave that cut texts in characters: many readers of JSON refuse either. It may change text, which need not
-// be valid.
+// programs leave that cut texts in characters: many readers of JSON refuse either. The text need not be valid.
 func WellFormed(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
+	own := false // text is a copy
 	for at := 0; at < len(text); at += len(`\n`) {
 		next := bytes.IndexByte(text[at:], '\\')
 		if next < 0 {
@@ -451,6 +451,9 @@ func WellFormed(text []byte) []byte {
 		switch r := escaped(text[at:]); {
 		case !utf16.IsSurrogate(r):
 		case utf16.DecodeRune(r, escaped(text[at+len(`\uFFFD`):])) == unicode.ReplacementChar:
+			if !own {
+				text, own = bytes.Clone(text), true // the caller's may be shared
+			}
 			copy(text[at:], `\uFFFD`)
 		default:
 			at += len(`\uFFFD`)

@@ -113,8 +113,9 @@ func TestWellFormedOfAnyText(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for n := range len(text) {
-		if got := string(WellFormed([]byte(text[:n]))); len(got) != n {
-			t.Errorf("%s: got %s", text[:n], got)
+		given := []byte(text[:n])
+		if got := string(WellFormed(given)); len(got) != n || string(given) != text[:n] {
+			t.Errorf("%s: got %s, and is %s now", text[:n], got, given)
 		}
 	}
 }
