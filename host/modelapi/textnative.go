@@ -206,7 +206,7 @@ func appendPythonString(out, text []byte) (json.RawMessage, []byte) {
 		r, _, rest, err := strconv.UnquoteChar(string(text[:min(len(text), maxEscape)]), mark[0])
 		if err != nil { // Python leaves a backslash where it means nothing, and an escaped quote may be the other one
 			skip := 0
-			if len(text) > 1 && (text[1] == '"' || text[1] == '\'') {
+			if text[0] == '\\' && len(text) > 1 && (text[1] == '"' || text[1] == '\'') {
 				skip = 1
 			}
 			value, text = append(value, text[skip]), text[skip+1:]

@@ -49,12 +49,13 @@ var nativeTexts = map[string][]string{
 		`{"x":"it's \"q\" \\d\n","y":[true, null, {"k": -1.5e3}, ""]}`, `{}`},
 	"<|python_start|>[p__a(\n  x=\"\"\"a\n\"b\" \\U0001F600\"\"\",\n  y=False,\n)]<|python_end|><|eot|>": {
 		`{"x":"a\n\"b\" 😀","y":false}`},
-	`[p__a(1)]`:      nil,
-	`[p__a(x=p__b)]`: nil,
-	`[p__a(x=(1,))]`: nil,
-	`[p__a(x="a)]`:   nil,
-	`[p__a(x=1)`:     nil,
-	`[Point(x=1)]`:   nil,
+	`[p__a(x="""a""b"'c'""\"""")]`: {`{"x":"a\"\"b\"'c'\"\"\""}`},
+	`[p__a(1)]`:                    nil,
+	`[p__a(x=p__b)]`:               nil,
+	`[p__a(x=(1,))]`:               nil,
+	`[p__a(x="a)]`:                 nil,
+	`[p__a(x=1)`:                   nil,
+	`[Point(x=1)]`:                 nil,
 }
 
 // The calls that end a text in a model's own form are read, at once and in pieces.
