@@ -235,8 +235,7 @@ type BrokenError struct {
 }
 
 // transportWords are what gRPC writes before the system's own words.
-var transportWords = strings.NewReplacer(`connection error: desc = "`, "", "transport: ", "", "Error while dialing: ", "",
-	"error reading from server: ", "")
+var transportWords = strings.NewReplacer("transport: ", "", "Error while dialing: ", "", "error reading from server: ", "")
 
 // Error says what broke.
 func (e *BrokenError) Error() string {
@@ -245,12 +244,15 @@ func (e *BrokenError) Error() string {
 	}
 	if s, ok := status.FromError(e.Err); ok {
 		said := cmp.Or(oneLine(s.Message(), maxStatus), "a status without a message")
+		if inner, quoted := strings.CutPrefix(said, `connection error: desc = "`); quoted {
+			said = strings.TrimSuffix(inner, `"`)
+		}
 		// This is of wire.PeerCredentials.
 		if _, why, refused := strings.Cut(said, "authentication handshake failed: "); refused {
-			return strings.TrimSuffix(why, `"`)
+			return why
 		}
 		if s.Code() == codes.Unavailable {
-			return "the plugin ended or its connection broke: " + strings.TrimSuffix(transportWords.Replace(said), `"`)
+			return "the plugin ended or its connection broke: " + transportWords.Replace(said)
 		}
 		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", said, s.Code())
 	}

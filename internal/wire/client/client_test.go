@@ -26,6 +26,7 @@ func TestBrokenErrorSaysWhat(t *testing.T) {
 		"the plugin ended or its connection broke: EOF":              status.Error(codes.Unavailable, "error reading from server: EOF"),
 		"the plugin ended or its connection broke: dial unix /s: connect: connection refused": status.Error(codes.Unavailable,
 			`connection error: desc = "transport: Error while dialing: dial unix /s: connect: connection refused"`),
+		`the plugin ended or its connection broke: no file "x"`:                status.Error(codes.Unavailable, `no file "x"`),
 		"the plugin ended or its connection broke: a status without a message": status.Error(codes.Unavailable, ""),
 		"the plugin or its connection broke: odd (Internal)":                   status.Error(codes.Internal, "odd"),
 		"the plugin or its connection broke: odd":                              errors.New("odd"),
