@@ -58,9 +58,9 @@ const (
 	// tags <tool_call>, at the beginning of a line, and </tool_call> are read like fences: many models were trained so,
 	// also with <function=NAME> and <parameter=KEY>, or a name and <arg_key> and <arg_value>, inside. What models of
 	// Mistral, Llama, DeepSeek, Kimi and gpt-oss write, such as [TOOL_CALLS], is read where a line begins with it and
-	// nothing but calls follows up to the end of the text; so is a list of calls in Python, such as
-	// [greet__hello(name="Ada")]. A call in Python without the brackets is not: it may be an example. A JSON object
-	// alone is no call: it may be the answer.
+	// nothing but calls follows up to the end of the text. A list of calls in Python, such as
+	// [greet__hello(name="Ada")], is read where it is the whole text, and a call in Python without the brackets is not: it
+	// may be an example. A JSON object alone is no call: it may be the answer.
 	//
 	// Blocks with the info string "tool" are read too: a line TOOL_NAME: holds the name, and the lines between BEGIN_ARG:
 	// KEY and END_ARG are the text of an argument, whatever they contain. Such calls have host.Call.TextArguments set.

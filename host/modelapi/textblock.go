@@ -103,6 +103,7 @@ type textReader struct {
 	block *textBlock // with a call, if the text is in one
 	held  []byte     // from a line on that begins like a model's own form of calls
 	plain bool       // what was held is no call, so that no such line is one
+	begun bool       // a line has been read that is not blank
 	depth int        // how many calls in XML are open, in a block that is one
 }
 
@@ -125,7 +126,7 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
 			start := r.line[:min(len(r.line), maxStart)]
-			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || nativeStart().Match(start) {
+			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || r.beginsNative(start) {
 				limit = maxMessage
 			}
 			r.line = r.line[:min(len(r.line), limit)]
@@ -187,9 +188,10 @@ func (r *textReader) endLine() []*textBlock {
 		return nil
 	}
 	f := fenceOf(r.line)
-	if r.open.size == 0 && !r.plain && nativeStart().Match(r.line) {
+	if r.open.size == 0 && !r.plain && r.beginsNative(r.line) {
 		r.held, f = bytes.Clone(r.line), fence{}
 	}
+	r.begun = r.begun || len(bytes.TrimSpace(r.line)) > 0
 	r.line = r.line[:0]
 	switch {
 	case r.open.size > 0 && f.closes(r.open):
@@ -204,6 +206,11 @@ func (r *textReader) endLine() []*textBlock {
 		}
 	}
 	return nil
+}
+
+// beginsNative reports whether a line, of which at least the start is there, begins like a model's own form of calls.
+func (r *textReader) beginsNative(line []byte) bool {
+	return nativeStart().Match(line) || !r.begun && pythonStart().Match(line)
 }
 
 // closing returns, at the end of a line, where the body ends if the line closes the block. No line does inside the

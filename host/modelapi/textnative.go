@@ -20,10 +20,12 @@ import (
 // begins so, without the indentation of a list, is examined, and only a text that has nothing but calls from there to
 // its end has any: models stop after their calls, while a text about such calls goes on.
 var (
-	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|(?:<\|python_start\|>)?\[` + pythonName +
+	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|python_start\|>\[` + pythonName +
 		`|<function=|<｜tool▁calls?▁begin｜>|` +
 		`<\|tool_calls_section_begin\|>|<tool_call>[\w-]{1,64}<arg_key>|(?:<\|start\|>assistant)?` +
 		`(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
+	// pythonStart is nativeStart for what has no mark of its own, and may be an example: only a whole text is a call.
+	pythonStart = lazy.Regexp(`^ ?\[` + pythonName)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek, Kimi and gpt-oss. A call without a
 	// name has it in the JSON.
 	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?\[ARGS\])?|<\|python_tag\|>|` +

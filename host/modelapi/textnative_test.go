@@ -62,7 +62,10 @@ var nativeTexts = map[string][]string{
 func TestNativeTextCalls(t *testing.T) {
 	t.Parallel()
 	for text, arguments := range nativeTexts {
-		for _, whole := range []string{text, text + "\n", "I look.\n\n" + text} {
+		for _, whole := range []string{text, "\n" + text + "\n", "I look.\n\n" + text} {
+			if strings.HasPrefix(whole, "I look.") && strings.HasPrefix(text, "[p__") { // it may be an example
+				arguments = nil
+			}
 			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
 			if err != nil {
 				t.Fatal(err)
