@@ -256,6 +256,9 @@ func TestWaysOfClients(t *testing.T) {
 			"{{USER_ID}} is taken over as it is: put the value there that the client uses for it"},
 		`{"command":"x","env":{"A":"$(cat /a)","B":"$(cat /a)"}}`: {`command = ["x"] env = { A = "$(cat /a)" B = "$(cat /a)" }`,
 			"$(cat /a) is taken over as it is: put the value there that the client uses for it"},
+		`{"command":"x","env":{"TOKEN":"$(pass show x)","A":"$(echo sk-abcdefghij1234567890abcd)"}}`: {
+			`command = ["x"] env = { TOKEN = env.TOKEN A = env.A }`, ""},
+		`{"command":"x","env":{"A":"{{ID}}"},"args":["${file}"]}`: {"it uses ${file}, and toolhost has nothing for that", ""},
 		`{"command":"sh","args":["-c","echo $(pwd)","--format","{{.Name}}","{{ID}}"]}`: {
 			`command = ["sh", "-c", "echo $(pwd)", "--format", "{{.Name}}", "{{ID}}"]`,
 			"{{ID}} is taken over as it is: put the value there that the client uses for it"},
@@ -283,6 +286,21 @@ func TestWaysOfClients(t *testing.T) {
 			if notes := strings.Join(s.Notes, "\n"); got != want.lines || notes != want.notes {
 				t.Errorf("%s: got %s, %q; want %s, %q", entry, got, notes, want.lines, want.notes)
 			}
+		}
+	}
+}
+
+// A server may have the name of the key that servers are under.
+func TestServerNamedLikeTheKey(t *testing.T) {
+	for _, key := range []string{"mcpServers", "servers", "context_servers"} {
+		root, err := document.Parse(document.JSON, fmt.Appendf(nil,
+			`{%q:{"a":{"command":"x"},"mcpServers":{"command":"y"}}}`, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers, _, err := Servers(root, "")
+		if err != nil || len(servers) != 2 || servers[0].Name != "a" || servers[1].Command[0] != "y" {
+			t.Errorf("%s: %+v, %v", key, servers, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (o *Import) Plugins(servers []Server) (out []Plugin, variables []Variable) 
 			if p.HCL = text; err != nil {
 				p.HCL, p.Server.Problem = "", err.Error()
 			}
-			p.Server.noteReplaced()
+			p.noteReplaced()
 		}
 		out = append(out, p)
 	}
@@ -107,16 +107,19 @@ func (s Server) variables() (out []string) {
 	return out
 }
 
-// noteReplaced says what the client may have put a value for, and is taken over as it is.
-func (s *Server) noteReplaced() {
+// noteReplaced says what the client may have put a value for, and is in the block as it is.
+func (p *Plugin) noteReplaced() {
+	s := &p.Server
 	found := replacedAnywhere().FindAllString(strings.Join(s.Command, " "), -1)
-	for _, p := range append(slices.Concat(s.Env, s.Headers), Pair{Value: s.URL}) {
-		found = append(found, replacedInValues().FindAllString(p.Value, -1)...)
+	for _, pair := range append(slices.Concat(s.Env, s.Headers), Pair{Value: s.URL}) {
+		found = append(found, replacedInValues().FindAllString(pair.Value, -1)...)
 	}
 	slices.Sort(found)
 	for _, text := range slices.Compact(found) {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s is taken over as it is: put the value there that the client uses for it",
-			brief(text)))
+		if strings.Contains(p.HCL, escapeHCL(text, false)) { // and no reference
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is taken over as it is: put the value there that the client uses for it",
+				brief(text)))
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 		path, holder := m.Name, m.Value
 		if m.Name == "mcp" && holder.Get("servers") != nil { // settings.json of VS Code
 			path, holder = "mcp.servers", holder.Get("servers")
-		} else if inner := holder.Get("mcpServers"); inner != nil { // such as augment.advanced in it
+		} else if inner := holder.Get("mcpServers"); inner != nil && !knownHolder(path, holder) { // as in augment.advanced
 			path, holder = path+".mcpServers", inner
 		}
 		if !knownHolder(path, holder) {
