@@ -332,7 +332,8 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 	switch {
 	case both:
 		a, b := fenceLanguage(firstLine(c.Old)), fenceLanguage(firstLine(c.New))
-		ok = ok && (a == b || a == "text" || b == "text") // which only one of them names
+		named := a == "text" || b == "text" // by one of them alone, and old_string has no fence of the file within
+		ok = ok && (a == b || named && !isFence(firstLine(old)))
 	case fresh != "" && !strings.HasSuffix(fresh, "\n"):
 		fresh += "\n"
 	}

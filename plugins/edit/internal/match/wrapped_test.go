@@ -54,6 +54,13 @@ func TestWrappings(t *testing.T) {
 	}
 }
 
+// Where the block itself is fenced in the file, the fence of new_string alone may be that one.
+func TestAFenceAroundAFence(t *testing.T) {
+	const block = "```js\none(alpha)\ntwo(beta)\n```\n"
+	refused(t, "a.md", "# Use\n\n"+block+"\nMore.\n", Change{Old: "```\n" + block + "```\n",
+		New: strings.Replace(block, "two", "three", 1)})
+}
+
 // Only the changed lines have the marks of a diff, with or without a blank behind them.
 func TestMarksOnChangedLinesAlone(t *testing.T) {
 	lines := []string{"def run(all):", "    for one in all:", "        start(one)", "        wait(one)", "    return all"}
