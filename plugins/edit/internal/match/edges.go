@@ -13,15 +13,16 @@ import (
 
 // flushLeft is a line that starts at the left edge within indented ones: a directive or the tag of a template; label is
 // another one in languages that have labels. The others tell whether a line begins a block, which an end may close on
-// the same line.
+// the same line, or a text in quotes or a here-document.
 var (
-	flushLeft = lazy.Regexp(`^(#\w|\{[{%]|<[%?]|"""|'''|` + "`)")
-	label     = lazy.Regexp(`^\w+:\s*$`)
-	opener    = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
-	openTag   = lazy.Regexp(`^<(\w[\w:.-]*)(?:\s[^<>]*[^<>/])?>$`)
-	goesOn    = lazy.Regexp(`[,{(\[\\]$`)
-	keyword   = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
-	endWord   = lazy.Regexp(`\bend\b`)
+	flushLeft  = lazy.Regexp(`^(#\w|\{[{%]|<[%?]|"""|'''|` + "`)")
+	label      = lazy.Regexp(`^\w+:\s*$`)
+	opener     = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
+	openTag    = lazy.Regexp(`^<(\w[\w:.-]*)(?:\s[^<>]*[^<>/])?>$`)
+	goesOn     = lazy.Regexp(`[,{(\[\\]$`)
+	keyword    = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
+	endWord    = lazy.Regexp(`\bend\b`)
+	startsText = lazy.Regexp(`("""|'''|` + "`" + `)\\?$|<<[-~]?["']?\w+["']?$`)
 )
 
 // keepFirstIndent gives new_string the indentation of its first line, or of all lines, that it lost and old_string has.
@@ -40,7 +41,7 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	case t.flattened(r):
 		out = guard("new_string lost the indentation of its lines: all start at the left edge, also those that are "+
 			"indented in old_string.", "Indent all lines of new_string as they shall be in the file. To move lines to "+
-			"the left edge, change nothing else in them.")
+			"the left edge, do that in an edit of its own, which changes nothing else.")
 	case t.shiftsBlock(r, at):
 		out = guard("new_string indents all lines that it shares with old_string in another way, and in this language that "+
 			"changes which block they are in.", "Indent new_string as the file is. To move the lines to another block, change "+
@@ -129,13 +130,16 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 }
 
 // flattened reports that no line of new_string is indented, though two in a row are lines of old_string that are not
-// equally deep there, the second one indented.
+// equally deep there, the second one indented. The block that a line began may be gone, and the items of a list of YAML
+// may be as deep as its key, as may the first line of a text in quotes or of a here-document.
 func (t *Text) flattened(r *reading) bool {
 	fresh := newSource(toLF([]byte(r.new)), nil)
 	if t.prose() || squeeze(fresh.data) == squeeze(r.old.data) {
 		return false
 	}
-	before, lost := -1, false // the line of old_string before
+	item := func(n int) bool { return t.syntax == yaml && strings.HasPrefix(fresh.key(n), "-") }
+	begins := func(s *source, i int) bool { return opens(s, i) || openTag().MatchString(s.key(i)) }
+	before, above, lost := -1, -1, false // the line of old_string before, and that of new_string
 	for n, o := range counterparts(r.old, fresh) {
 		if isBlank(fresh.text(n)) {
 			continue
@@ -145,8 +149,10 @@ func (t *Text) flattened(r *reading) bool {
 		alike := o >= 0 && r.old.key(o) != "" && r.old.key(o)[0] == fresh.key(n)[0] && // else it is commented out
 			likeness(string(r.old.text(o)), string(fresh.text(n))) >= minSameLine
 		lost = lost || alike && before >= 0 && r.old.closeFilled(o, -1) == before &&
-			leading(r.old.text(o)) != "" && leading(r.old.text(o)) != leading(r.old.text(before))
-		if before = -1; alike {
+			leading(r.old.text(o)) != "" && leading(r.old.text(o)) != leading(r.old.text(before)) &&
+			(begins(fresh, above) || !begins(r.old, before)) && (!item(n) || item(above)) &&
+			!startsText().MatchString(fresh.key(above))
+		if before, above = -1, n; alike {
 			before = o
 		}
 	}

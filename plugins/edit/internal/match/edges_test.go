@@ -79,6 +79,18 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		}
 	}
 	written(t, "a.yml", "a:\n  b:\n    - c\nd: 1\n", "  b:\n    - c\nd: 1\n", "#  b:\n#    - c\nd: 1\n")
+	for _, c := range []struct{ name, old, fresh string }{ // the block is gone, or what it is may be at the left edge
+		{"a.py", "if holds(alpha, beta):\n    run(gamma)\n", "if holds(alpha, beta): start()\nrun(gamma)\n"},
+		{"a.sh", "if command -v tool >/dev/null; then\n  tool --all\nfi\n",
+			"if ! command -v tool >/dev/null; then exit; fi\ntool --all\n"},
+		{"a.html", "<div class=\"outer\">\n  <p>One</p>\n</div>\n", "<div class=\"outer\"></div>\n<p>One</p>\n"},
+		{"a.yml", "needs:\n  - alpha\n  - beta\n", "needs:\n- alpha\n- beta\n- gamma\n"},
+		{"a.py", "USAGE = \"\"\"\n    tool --all\n\"\"\"\n", "USAGE = \"\"\"\ntool --all\ntool --one\n\"\"\"\n"},
+		{"a.js", "const usage = `\n    tool --all\n`\n", "const usage = `\ntool --all\ntool --one\n`\n"},
+		{"a.sh", "cat <<-EOF\n\ttool --all\n\tEOF\n", "cat <<EOF\ntool --all\ntool --one\nEOF\n"},
+	} {
+		written(t, c.name, "first\n"+c.old+"last\n", c.old, c.fresh)
+	}
 }
 
 // What is beside the place must not be there twice because new_string has it and old_string has not.
