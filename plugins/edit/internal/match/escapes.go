@@ -452,9 +452,9 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 	case text == r.new && strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
 		return "", false, nil // to escape is the change
 	case t.prose() && !best.entities && strings.ContainsAny(best.set, "_*[]()#~|{}!+-.<>`"):
-		return "", false, guard("new_string has backslashes before signs of Markdown, such as \\_, which old_string has "+
-			"without, and changes something else, too. It is not clear whether they are meant.", "Give these signs as the "+
-			"file has them. To escape them, do that in an edit of its own, which changes nothing else.")
+		return "", false, guard("new_string has backslashes before signs that old_string has without them, and changes "+
+			"something else, too. It is not clear whether they are meant.", "Give these signs as the file has them. To escape "+
+			"them, do that in an edit of its own, which changes nothing else.")
 	case !ok || best.wraps(text) || t.garbled(fresh, r.new, old):
 		return "", false, escapedInPart()
 	}

@@ -364,6 +364,10 @@ func TestEscapedSigns(t *testing.T) {
 		New: "| a\\_b | one |\n| c\\_d | more |\n"}); r.Kind != Guard || !strings.Contains(r.Hint, "an edit of its own") {
 		t.Errorf("Markdown, of new_string alone: %v", r)
 	}
+	if r := refused(t, "a.tex", "A [x] here.\nMore.\n", Change{Old: "A [x] here.\nMore.\n",
+		New: "A \\[x\\] here.\nMore of it.\n"}); r.Kind != Guard || strings.Contains(r.Message, "\\_") {
+		t.Errorf("The message names a sign that new_string does not have: %v", r)
+	}
 	// A quote behind an escaped backslash is bare only if backslashes are escaped as well: here another line has some that
 	// are not.
 	const data, last = "\"a\": \"\\\"b\\\"\",\n\"e\": \"i\\nt\",\n", "\n\\\"e\\\": \\\"i\\nt\\\","
