@@ -527,7 +527,9 @@ func (p *projection) finish() ([]Edit, *Refusal) {
 func (p *projection) conflict(b block, why string) *Refusal {
 	r := p.t.conflict(p.at, b, why)
 	if p.says(b) && p.old.key(b.o0) != p.t.key(min(b.f0, len(p.t.lines)-1)) {
-		r.Message += fmt.Sprintf(" old_string has %s.", quoteShort(strings.TrimSpace(string(p.old.text(b.o0)))))
+		if line := quoteShort(strings.TrimSpace(string(p.old.text(b.o0)))); !strings.Contains(why, line) {
+			r.Message += fmt.Sprintf(" old_string has %s.", line)
+		}
 	}
 	return r
 }

@@ -203,3 +203,16 @@ func TestAmbiguousLinesAreNamedOnce(t *testing.T) {
 		t.Errorf("a block is shown twice:\n%s", r.Excerpt)
 	}
 }
+
+// A line that the reason of a conflict names is not named once more.
+func TestConflictNamesALineOnce(t *testing.T) {
+	const data = "linters:\n    cyclo:\n      complexity: 20\n    words:\n      keywords:\n        - FIXME\n    vet:\n" +
+		"      disable:\n        - alignment\n"
+	const old = "    cyclo:\n      complexity: 20\n    words:\n      keywords:\n        - FIXME\n      disable:\n    vet:\n" +
+		"        - alignment\n"
+	r := refused(t, "a.yml", data, Change{Old: old, New: strings.Replace(strings.Replace(old, "words", "words2", 1),
+		"      disable:\n    vet:\n", "    vet:\n      disable:\n", 1) + "        // One.\n        another 3\n"})
+	if !strings.Contains(r.Message, "in another order") || strings.Contains(r.Message, "old_string has \"") {
+		t.Errorf("%v", r)
+	}
+}
