@@ -379,3 +379,8 @@ func TestRiskOfMorePartsTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestRiskOfCommandsWithNothingToShow(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", "ssh h 'kubectl rollout status'")
+}

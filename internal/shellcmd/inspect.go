@@ -301,7 +301,7 @@ func checkInspect(u *invocation) string {
 
 // checkKubectl refuses secrets, in any spelling of the type.
 func checkKubectl(u *invocation) string {
-	if len(u.operands) == 0 && u.command.Args[0].Text != "auth" {
+	if args := u.command.Args; len(u.operands) == 0 && (len(args) == 0 || args[0].Text != "auth") {
 		return "it names nothing to show"
 	}
 	for _, x := range u.plainWords() {
