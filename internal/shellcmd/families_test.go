@@ -384,3 +384,16 @@ func TestRiskOfCommandsWithNothingToShow(t *testing.T) {
 	t.Parallel()
 	rated(t, "high", "ssh h 'kubectl rollout status'")
 }
+
+// A client of a database is not given files with statements that nobody has seen.
+func TestRiskOfStatementsThatAreNotSeen(t *testing.T) {
+	t.Parallel()
+	for _, write := range []string{"curl -o b.sql http://x", "echo 'drop table a' > b.sql"} {
+		rated(t, "high", write+"; psql -f a.sql -f b.sql", write+"; psql -f a.sql --file=b.sql")
+	}
+	rated(t, "high", "kubectl get cm a > a.sql; psql -f a.sql", "pg_dump a | cat > a.sql && sqlite3 b.db < a.sql",
+		`clickhouse-client -q "insert into function url('http://x') select 1"`,
+		`clickhouse-client -q "insert into table function file('x') select 1"`,
+		`clickhouse-client -q "insert into /* a */ function file('x') select 1"`)
+	rated(t, "medium", "sed s/a/b/ c.sql > a.sql; psql -f a.sql", "./a > a.sql; psql -f a.sql", `psql -c "insert into functions values (1)"`)
+}

@@ -232,8 +232,9 @@ func asks(from int, options ...string) func(*invocation) string {
 		}
 		reads := slices.ContainsFunc(u.command.Redirects, func(r Redirect) bool { return r.Op[0] == '<' })
 		file := u.command.inputFile()
-		return when(reads && !strings.HasSuffix(file, ".sql") || len(queries) == 0 && file == "" && !u.has(options...),
-			"it reads queries")
+		files := slices.DeleteFunc(slices.Clone(u.given), func(g given) bool { return g.name != "f" && g.name != "file" })
+		return when(len(files) > 1 || reads && !strings.HasSuffix(file, ".sql") ||
+			len(queries) == 0 && file == "" && !u.has(options...), "it reads queries")
 	}
 }
 
@@ -246,7 +247,9 @@ var (
 		`quick_check|database_list|compile_options|user_version|page_count)\s*(\(\s*['"]?\w+['"]?\s*\))?$)`)
 	describes = lazy.Regexp(`^(\\(d[a-zA-Z]*\+?|l\+?|conninfo|x|timing)( [\w.*]+)?|\.(tables|schema|indexes|databases|` +
 		`fullschema|dbinfo|dump)( [\w.*%]+)*)$`)
-	adds = lazy.Regexp(`(?i)^(insert into|create (table|(unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add)\b`)
+	// adds begins a statement that only adds; its group begins what is no table, but a file or another machine.
+	adds = lazy.Regexp(`(?i)^(?:insert into\b(\s+(?:table\s+)?function\b|\s*/\*|\s*--)?|(?:create (?:table|` +
+		`(?:unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add)\b)`)
 	// changes are words by which a query may do more: in other statements, and functions that write or run something.
 	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
 		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
@@ -293,8 +296,12 @@ func plainQuery(text string) bool {
 		if statement = strings.TrimSpace(strings.TrimSuffix(statement, `\G`)); statement == "" {
 			continue
 		}
-		rest := adds().ReplaceAllString(statement, "")
-		if rest == statement && !reads().MatchString(statement) || changes().MatchString(rest) {
+		added := adds().FindStringSubmatch(statement)
+		if added != nil {
+			statement = statement[len(added[0]):]
+		}
+		if added == nil && !reads().MatchString(statement) || added != nil && added[1] != "" ||
+			changes().MatchString(statement) {
 			return false
 		}
 		some = true

@@ -56,7 +56,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 			why = append(why, part.Text+": it runs what was downloaded")
 		case databases.Has(part.Name) && content[ran] != "" && !plainQuery(content[ran]):
 			why = append(why, part.Text+": it changes or deletes data")
-		case asShell && slices.Contains(computed, ran):
+		case (asShell || databases.Has(part.Name)) && slices.Contains(computed, ran):
 			why = append(why, part.Text+": it runs what another command has computed")
 		case asShell && content[ran] != "":
 			text := content[ran]
