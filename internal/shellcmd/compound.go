@@ -304,6 +304,7 @@ func (w *walker) arithmetic(name string, n syntax.Node, dirs []string) {
 // test lists [[ ]] with its words, as if it were a program.
 func (w *walker) test(c *syntax.TestClause, dirs []string) {
 	at := w.reserve(c)
+	w.all.tested = len(w.all.commands)
 	evaluates := false
 	t := w.builtin("[[", c, dirs)
 	syntax.Walk(c.X, func(n syntax.Node) bool {

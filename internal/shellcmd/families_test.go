@@ -397,3 +397,22 @@ func TestRiskOfStatementsThatAreNotSeen(t *testing.T) {
 		`clickhouse-client -q "insert into /* a */ function file('x') select 1"`)
 	rated(t, "medium", "sed s/a/b/ c.sql > a.sql; psql -f a.sql", "./a > a.sql; psql -f a.sql", `psql -c "insert into functions values (1)"`)
 }
+
+// Only what is certainly written anew, or made again, is deleted without a question.
+func TestRiskOfDeletingWhatOnlySeemsMade(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", "echo > t; cd t; rm $x", ": <> t; rm t", "sort -o t t; rm t", "[ ! -e t ] && echo > t; rm t",
+		"[[ -e t ]] && echo a && echo > t; rm t", "! grep a b && c && echo > t; rm t", `[ "$(a && b)" ] && echo > t; rm t`,
+		"cd a && echo > t; rm t", "echo > t; cd $x; rm t", "echo > t; pushd $x; rm t",
+		"cd && rm -rf build", "cd; rm -rf dist", "cd $x && rm -rf bin obj", "cd - && rm -rf build", "cd $(x); rm -rf obj",
+		"rm -rf bin a/obj", "rm -rf bin /tmp/obj", "rm -rf a/bin b/obj", "rm -rf src.orig", "rm -r *.orig", "rm -rf a.orig/b",
+		"find . -name '*.orig' -exec rm -rf {} +")
+	rated(t, "medium", "make && echo > t; rm t", "cd $x; echo > t; rm t", "[ -e t ]; echo > t; rm t", "rm -rf ./bin obj/",
+		"cd a; rm -rf bin obj", "rm a.orig b.rej")
+	for _, text := range []string{"rm -rf build", "rm -rf bin obj", "rm -rf /home/a/build"} {
+		home := shellcmd.Context{Dir: "/home/a", Root: "/home/a"}
+		if r, _ := shellcmd.Assess(text, home); r.Level != "high" {
+			t.Errorf("%s is %s in a home folder", text, r.Level)
+		}
+	}
+}

@@ -30,6 +30,7 @@ type workdirs struct {
 	root string
 	dirs []string
 	any  bool // paths do not matter
+	lost bool // the folders may be others
 
 	reads bool // the command only reads, so that machineFiles may be named
 }

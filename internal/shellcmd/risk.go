@@ -62,17 +62,26 @@ func Assess(text string, c Context) (Risk, []Command) {
 // harms say how its commands could do much harm, each by itself.
 func (s *Script) harms(c Context) (list []string) {
 	own := map[string]bool{} // files that the text has certainly written anew
+	lost := false            // where it goes is only known when it runs
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if why := harm(part, c.workdirs(part.dirs)); why != "" && !part.deletesOwn(own) {
+		p := c.workdirs(part.dirs)
+		p.lost = lost
+		if why := harm(part, p); why != "" && !part.deletesOwn(own) {
 			list = append(list, part.Text+": "+why)
 		}
+		if lazy.Words("cd pushd popd").Has(part.Name) && len(part.Doubts) > 0 {
+			lost = true
+			clear(own)
+		}
 		files := part.redirected()
-		if lazy.Words("go gcc g++ cc clang rustc curl wget sort").Has(part.Name) { // which leave nothing of what was there
+		if lazy.Words("go gcc g++ cc clang rustc curl wget").Has(part.Name) { // which leave nothing of what was there
 			files = append(files, part.written()...)
 		}
+		keeps := func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") || r.Op == "<>" }
 		for _, f := range files {
-			own[part.found(f.where())] = part.sure && f.where() != "" && part.after("a", "") == ""
+			own[part.found(f.where())] = part.sure && len(part.dirs) == 1 && f.where() != "" &&
+				!slices.ContainsFunc(part.Redirects, keeps)
 		}
 	}
 	return list
@@ -80,8 +89,10 @@ func (s *Script) harms(c Context) (list []string) {
 
 // deletesOwn reports rm with such files alone.
 func (c *Command) deletesOwn(own map[string]bool) bool {
-	return c.Program.Text == "rm" && len(c.Args) > 0 && len(c.Via)+len(c.Redirects)+len(c.Assigns) == 0 &&
-		!slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text != "-f" && !own[c.found(a.where())] })
+	return c.Program.Text == "rm" && len(c.Args) > 0 && len(c.dirs) == 1 &&
+		len(c.Via)+len(c.Redirects)+len(c.Assigns) == 0 && !slices.ContainsFunc(c.Args, func(a Word) bool {
+		return a.Text != "-f" && (a.where() == "" || !own[c.found(a.where())])
+	})
 }
 
 func add(list []string, s string) []string {

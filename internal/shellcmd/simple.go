@@ -43,6 +43,9 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 		w.loseAll(x.Assigns)
 	}
 	w.put(at, c)
+	if c.Name == "[" || c.Name == "test" {
+		w.all.tested = len(w.all.commands)
+	}
 	for _, a := range x.Assigns {
 		if a.Value != nil {
 			w.variable(at, a.Name.Value, w.word(a.Value))
@@ -212,6 +215,9 @@ func (w *walker) changeDir(c Command, at int) folderFlow {
 		return folderFlow{out, out}
 	case c.Name != "cd":
 		return same
+	case len(c.Args) == 0:
+		w.all.commands[at].doubt("where it goes is only known when it runs")
+		return folderFlow{[]string{ownHome}, c.dirs}
 	case len(c.Doubts) > 0 && len(c.Args) == 1 && homeFolder().MatchString(c.Args[0].Text):
 		to := strings.NewReplacer(`"`, "", "}", "").Replace(c.Args[0].Text)
 		return folderFlow{[]string{homeFolder().ReplaceAllString(to, ownHome)}, c.dirs}

@@ -16,12 +16,13 @@ import (
 
 // findsMade reports find with the names of such files, in folders below its own.
 func findsMade(args []Word) (named bool) {
+	deletes := slices.ContainsFunc(args, func(a Word) bool { return a.Text == "-delete" })
 	for i, a := range args {
 		switch {
 		case !a.Static, a.Text == "-delete" && !named:
 			return false
 		case i > 0 && args[i-1].Text == "-name":
-			if named = made().MatchString(a.Text); !named {
+			if named = made().MatchString(a.Text) || deletes && leftBehind(a.Text); !named {
 				return false
 			}
 		case !findTests.Has(a.Text) && (!plainPath().MatchString(a.Text) || strings.Contains(a.Text, "..")):
@@ -136,7 +137,12 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
 	`gradle|dart_tool|eggs|DS_Store|terraform|aws-sam|angular|astro|docusaurus|stack-work|hypothesis|zig-cache|build)|` +
 	`Pods|bower_components|DerivedData|cdk\.out|storybook-static|test-results|playwright-report|dist-newstyle|` +
-	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info|orig|rej)|package-lock\.json)$`)
+	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
+
+// leftBehind reports files that merging and patching leave; a folder with such a name is a copy that someone made.
+func leftBehind(base string) bool {
+	return lazy.Words(".orig .rej").Has(path.Ext(base)) && !strings.ContainsAny(strings.TrimPrefix(base, "*"), "*?[ {")
+}
 
 // rebuilt are such folders as a whole, in which there may be other files than those. Another one is bin, beside obj.
 const rebuilt lazy.Words = "build obj"
@@ -152,16 +158,20 @@ func (c *Command) deletesAgain(p workdirs) bool {
 	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 && !later || c.Program.Text != c.Name:
 		return false
 	}
-	objects := slices.ContainsFunc(operands, func(a Word) bool { return path.Base(a.Text) == "obj" })
+	// the workspace may be in a folder with such a name, or have it
+	inRoot := func(a Word) string { return strings.TrimPrefix(path.Clean(cmp.Or(a.where(), a.Text)), p.root+"/") }
+	deep := optionIn(textsOf(c.Args), "-r -R --recursive")
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
 		text := cmp.Or(a.where(), a.Text)
 		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")
 		inside := p.outside(Word{Text: text, Static: true, kind: known}) == ""
-		// the workspace may be in a folder with such a name, or have it
-		file := strings.TrimPrefix(path.Clean(text), p.root+"/")
+		file := inRoot(a)
 		folder, base := path.Split(file)
+		whole := rebuilt.Has(base) || base == "bin" && slices.ContainsFunc(operands, func(o Word) bool {
+			return inRoot(o) == folder+"obj"
+		})
 		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
-			rebuilt.Has(base) || base == "bin" && objects ||
+			whole && !p.lost && !isHome(path.Join(p.root, folder)) || leftBehind(base) && !deep ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
 		again = again && !later || p.temporary(a) && (!later || path.IsAbs(a.where()))

@@ -26,6 +26,7 @@ type sharedState struct {
 	functions bool              // there are some, which may set variables, or be called mktemp
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
+	tested    int               // how many commands there were when the last test, or negation, was walked
 	homes     map[int]string    // variables that place the settings of programs in a folder for all, see followHomes
 	outer     *wholeText        // the whole text, without quotes
 }
@@ -211,9 +212,13 @@ func keyword(c syntax.Command) string {
 func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 	switch c.Op {
 	case syntax.AndStmt:
+		from := len(w.all.commands)
 		x := w.stmt(c.X, dirs)
+		if c.X.Negated {
+			w.all.tested = len(w.all.commands)
+		}
 		right := w.maybeRuns()
-		right.either = w.either
+		right.either = w.either || w.all.tested > from
 		y := right.stmt(c.Y, x.ok)
 		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
