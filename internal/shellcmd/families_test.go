@@ -416,3 +416,14 @@ func TestRiskOfDeletingWhatOnlySeemsMade(t *testing.T) {
 		}
 	}
 }
+
+// Names that begin like those of known machines and modules may be anyone's.
+func TestRiskOfNamesThatBeginAlike(t *testing.T) {
+	t.Parallel()
+	rated(t, "high", each(`docker -H tcp://localhost.a.com:1|tcp://127.a.com|unix ps, docker --context default-a|default.a ps,
+		DOCKER_HOST=tcp://localhost.a.com:1|DOCKER_HOST=tcp://127.0.0.1.a.com docker\ ps, DOCKER_CONTEXT=default-a docker ps,
+		go run github.com/golang-a/b@v1|github.com/golanga/b@v1, go -C a run x.org/a@v1, go run -tags a x.org/a@v1,
+		git worktree add -B a ../b`)...)
+	rated(t, "medium", each(`docker -H tcp://127.0.0.1:2375|tcp://localhost|unix:///a.sock ps, DOCKER_HOST=tcp://127.0.0.1:1 docker ps,
+		go run github.com/golangci/golangci-lint/cmd/golangci-lint@v1, go run ./a|.|a.go -to\ a@b.c|a@b, go run ./a add http://x`)...)
+}

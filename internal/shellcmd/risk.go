@@ -194,7 +194,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git
-			tag|fetch|pull -f`},
+			worktree add -B, git tag|fetch|pull -f`},
 		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, bfg
 			--delete-files|--delete-folders|--replace-text|--strip-blobs-bigger-than, hg push -f`},
 		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn
@@ -697,15 +697,16 @@ var (
 	controlSocket = lazy.Regexp(`\b(docker|containerd|podman|crio)\.sock$`)
 	// metadata is where a machine in a cloud is given what it logs in with.
 	metadata  = lazy.Regexp(`\b(169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200)\b|fd00:ec2::254`)
-	ownEngine = lazy.Regexp("^" + ownEngines)
+	ownEngine = lazy.Regexp("^" + ownEngines + "$")
 	deletes   = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
 )
 
-// ownEngines begin the addresses, and are the contexts, of containers on this machine.
-const ownEngines = `(unix:|npipe:|tcp://(localhost|127\.)|(default|desktop-linux|colima|orbstack|rootless)\b)`
+// ownEngines are the addresses and contexts of containers on this machine.
+const ownEngines = `((unix|npipe):[\w./$:{}-]*|tcp://(localhost|127(\.\d+){3})(:\d+)?/?|default|desktop-linux|` +
+	`colima(-[\w-]+)?|orbstack|rootless)`
 
 // sentFiles are the files that a client of HTTP would send: -T file, -d @file, -F name=@file.
 func (c *Command) sentFiles() (files []string) {
@@ -749,20 +750,22 @@ const fetchers lazy.Words = "go npx bunx pnpx uvx pipx deno bun nix npm pnpm yar
 
 // goTools begin the names of modules that many use.
 const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.cc/ honnef.co/ gotest.tools/ sigs.k8s.io/
-	github.com/golang github.com/google/ github.com/sqlc-dev/ github.com/vektra/ github.com/bufbuild/ github.com/go-delve/`
+	github.com/golang/ github.com/golangci/ github.com/golang-migrate/ github.com/google/ github.com/sqlc-dev/
+	github.com/vektra/ github.com/bufbuild/ github.com/go-delve/`
 
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {
+	if c.Name == "go" {
+		const values = "-C -exec -tags -ldflags -gcflags -asmflags -mod -modfile -overlay -p -pgo -toolexec"
+		operands, _ := splitOptions(c.Args, values)
+		return len(operands) > 1 && operands[0].Text == "run" && strings.Contains(operands[1].Text, "@") &&
+			!goTools.Any(func(from string) bool { return strings.HasPrefix(operands[1].Text, from) })
+	}
 	from := func(a Word) bool { return fetched().MatchString(a.Text) && !registry().MatchString(a.Text) }
 	for i, a := range c.Args {
 		switch {
 		case slices.Contains([]string{"install", "i", "add"}, a.Text):
 			return slices.ContainsFunc(c.Args[i:], from)
-		case c.Name == "go":
-			return a.Text == "run" && slices.ContainsFunc(c.Args, func(a Word) bool {
-				tool := func(from string) bool { return strings.HasPrefix(a.Text, from) }
-				return strings.Contains(a.Text, "@") && !goTools.Any(tool)
-			})
 		case strings.HasPrefix(a.Text, "-"),
 			slices.Contains([]string{"run", "x", "exec", "dlx", "serve", "shell", "pip", "tool"}, a.Text):
 		default:

@@ -84,7 +84,7 @@ var optionRows = sync.OnceValue(func() (rows []optionRow) {
 		{"PERL5OPT", `-([wWtT]+|C\w*|M(strict|warnings|utf8))`},
 		{"MANOPT|TAR_OPTIONS|ERL_FLAGS|ELIXIR_ERL_OPTIONS|FZF_DEFAULT_OPTS", `--?(color|sort|owner|group|mtime|height|` +
 			`layout|numeric-owner|no-same-owner|reverse|border|ansi|i)(=[\w%:@-]*)?`},
-		{"DOCKER_(HOST|CONTEXT)|CONTAINER_HOST", ownEngines + `[\w./$:{}-]*`}, // of this machine
+		{"DOCKER_(HOST|CONTEXT)|CONTAINER_HOST", ownEngines}, // of this machine
 		{"GOPROXY|(PIP|UV)_(EXTRA_|DEFAULT_)?INDEX(_URL)?|(?i:npm_config_registry)|YARN_(NPM_)?REGISTRY(_SERVER)?",
 			`((https://[\w.-]+|https?://(localhost|127\.0\.0\.1))(:\d+)?(/[\w./-]*)?|direct|off|[,|])+`}, // not in plain text
 	} {
