@@ -160,6 +160,10 @@ func (c *Command) deletesAgain(p workdirs) bool {
 	}
 	// the workspace may be in a folder with such a name, or have it
 	inRoot := func(a Word) string { return strings.TrimPrefix(path.Clean(cmp.Or(a.where(), a.Text)), p.root+"/") }
+	beside := map[string]bool{}
+	for _, a := range operands {
+		beside[inRoot(a)] = true
+	}
 	deep := optionIn(textsOf(c.Args), "-r -R --recursive")
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
 		text := cmp.Or(a.where(), a.Text)
@@ -167,9 +171,7 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		inside := p.outside(Word{Text: text, Static: true, kind: known}) == ""
 		file := inRoot(a)
 		folder, base := path.Split(file)
-		whole := rebuilt.Has(base) || base == "bin" && slices.ContainsFunc(operands, func(o Word) bool {
-			return inRoot(o) == folder+"obj"
-		})
+		whole := rebuilt.Has(base) || base == "bin" && beside[folder+"obj"]
 		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
 			whole && !p.lost && !isHome(path.Join(p.root, folder)) || leftBehind(base) && !deep ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
