@@ -79,6 +79,8 @@ type wholeText struct {
 	text  string
 	words map[string]bool // but those behind $ or {, which take a value; nil before the lookup
 	sets  bool            // one of setsAny is in it
+
+	walked int // how much of substitutions was walked, in commands as in maxGiven
 }
 
 // unset reports a variable that the text does not name but to take its value, and that is not there before it.

@@ -77,13 +77,14 @@ var (
 // printedBy is what the substitution that a text consists of prints: words, or patterns for names of files.
 func (f *floor) printedBy(text string) (out string, known bool) {
 	inner := strings.Trim(text, "`")
-	if len(text)-len(inner) != 2 && (len(text) < 3 || text[:2] != "$(" || text[2] == '(') || len(text) > maxShown {
+	if len(text)-len(inner) != 2 && (len(text) < 3 || text[:2] != "$(" || text[2] == '(') || len(text) > maxText {
 		return "", false
 	} else if text[0] == '$' {
 		inner = text[2 : len(text)-1]
 	}
 	defer func() { f.deep-- }()
-	if f.deep, *f.left = f.deep+1, *f.left-8; *f.left < 0 || f.deep > 3 {
+	f.outer.walked += 8 + len(text)>>6 // beside f.left, so that harmless ones do not hide what follows
+	if f.deep++; f.outer.walked > maxGiven || f.deep > 3 {
 		return "", false
 	}
 	s, err := walk(inner)
@@ -121,7 +122,7 @@ func (f *floor) printedBy(text string) (out string, known bool) {
 		}
 		out = strings.TrimSpace(decoded(c, out+printed))
 	}
-	return out, err == nil && len(s.Commands) > 0
+	return out, err == nil && (len(s.Commands) > 0 || strings.TrimSpace(inner) == "")
 }
 
 // onlyPrints is a program for an interpreter that prints one text.
