@@ -67,7 +67,7 @@ func TestBridgeOfBridgeKeepsForms(t *testing.T) {
 			far := behindTwo(t, fakeConfig(t, "old", "old")+fakeConfig(t, "new", "new"), era)
 			until(t, "the inner tools", func() bool { return far.named("old_exact") != "" && far.named("new_exact") != "" })
 			for _, name := range []string{"exact", "turned"} {
-				want := []byte(map[string]string{"exact": exactServed, "turned": turnedResult}[name])
+				want := []byte(map[string]string{"exact": exactServed, "turned": turnedServed}[name])
 				for _, server := range []string{"old_", "new_"} {
 					got := far.call(far.named(server+name), "{}")
 					sameMembers(t, server+name, want, got)

@@ -297,13 +297,16 @@ const exactResult = `{"content":[{"type":"text","text":"<&>\u2028","annotations"
 // exactChart is of a kind that MCP does not have.
 const exactChart = `{"type":"example.org/chart","values":[9007199254740993,1.0,1e3],"axis":{"y":1,"x":2}}`
 
-// exactServed is exactResult as `toolhost mcp` writes it.
-var exactServed = strings.Replace(exactResult, exactChart, fmt.Sprintf(`{"type":"text","text":%q}`,
-	"[This part of the result is of a kind that MCP does not have: "+exactChart+"]"), 1)
+// exactServed is exactResult as `toolhost mcp` writes it: half of a surrogate pair is replaced.
+var exactServed = strings.NewReplacer(`\ud800`, `\uFFFD`, exactChart, fmt.Sprintf(`{"type":"text","text":%q}`,
+	"[This part of the result is of a kind that MCP does not have: "+exactChart+"]")).Replace(exactResult)
 
 // turnedResult has its members in no usual order.
 const turnedResult = `{"example.org/extra":1,"isError":false,"_meta":{"example.org/z":1},"structuredContent":{"a":1},` +
 	`"example.org/more":2,"content":[]}`
+
+// turnedServed is turnedResult as `toolhost mcp` writes it: many clients give a model the content alone.
+var turnedServed = strings.Replace(turnedResult, `[]`, `[{"type":"text","text":"{\"a\":1}"}]`, 1)
 
 func orNull(v json.RawMessage) json.RawMessage {
 	if v == nil {
