@@ -274,6 +274,9 @@ func (e *UnknownPluginError) Error() string {
 }
 
 func (p *Plugins) unknown(name string) error {
+	if slices.Contains(p.Names(), name) {
+		return &UnknownPluginError{name, " among those that this host was opened with"}
+	}
 	return &UnknownPluginError{name, suggestName(name, p.Names())}
 }
 

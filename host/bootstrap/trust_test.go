@@ -142,11 +142,15 @@ func TestWatchSurvivesAPanic(t *testing.T) {
 // A misspelt name of a plugin to restart is no success, and nothing is reloaded.
 func TestRestartOfAnUnknownPlugin(t *testing.T) {
 	trusting(t)
-	i := withServices(t, "", Options{})
-	_, err := i.Reload(t.Context(), "greet", "servces")
-	if _, unknown := errors.AsType[*UnknownPluginError](err); !unknown ||
-		err.Error() != `there is no plugin "servces"; did you mean "services"?` {
-		t.Error(err)
+	i := withServices(t, "", Options{Plugins: []string{"greet"}})
+	for name, want := range map[string]string{
+		"servces":  `there is no plugin "servces"; did you mean "services"?`,
+		"services": `there is no plugin "services" among those that this host was opened with`,
+	} {
+		_, err := i.Reload(t.Context(), "greet", name)
+		if _, unknown := errors.AsType[*UnknownPluginError](err); !unknown || err.Error() != want {
+			t.Error(err)
+		}
 	}
 }
 

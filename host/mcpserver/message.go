@@ -167,7 +167,7 @@ func wrongWith(message rawjson.Object) *jsonrpc.Error {
 	case isCall(message) == strings.HasPrefix(method, "notifications/"):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 			Message: "invalid request: unexpected id for " + string(sdk.Encode(method))}
-	case needed && message.Get("params") == nil:
+	case needed && (message.Get("params") == nil || string(message.Get("params")) == "null"):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `invalid request: missing required "params"`}
 	}
 	return nil
@@ -317,7 +317,7 @@ func withNumberIDs(message []byte) []byte {
 var noCode = []byte(`"error":{"code":0,`)
 
 // withCode returns a message whose error has a code: that of an invalid request for one before the handshake,
-// and for a second handshake.
+// and for a second handshake, and that of invalid params.
 func withCode(message []byte) []byte {
 	if !bytes.Contains(message, noCode) {
 		return message
@@ -333,6 +333,8 @@ func withCode(message []byte) []byte {
 		code, why = jsonrpc.CodeInvalidRequest, why+"; send initialize first"
 	case strings.HasPrefix(why, `duplicate "initialize"`):
 		code, why = jsonrpc.CodeInvalidRequest, "the session is initialized already: begin another one to initialize again"
+	case strings.HasPrefix(why, "handling '"): // params that cannot be read
+		code = jsonrpc.CodeInvalidParams
 	}
 	out := all.Without("error")
 	out.Add("error", append(rawjson.ObjectWith("code", code, "message", why), wrong.Without("code", "message")...).JSON())

@@ -186,6 +186,7 @@ func TestBatchWithWhatCannotBeDone(t *testing.T) {
 		{"jsonrpc":"2.0","method":"tools/call","params":{"name":"p__t"}},
 		{"jsonrpc":"2.0","method":"no/such"},
 		{"jsonrpc":"2.0","id":15,"method":"tools/call"},
+		{"jsonrpc":"2.0","id":16,"method":"tools/call","params":null},
 		{"jsonrpc":"2.0","id":1.5,"method":"ping"},
 		{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"p__t"}},
 		{"jsonrpc":"2.0","id":9007199254740992,"method":"no/such"},
@@ -197,6 +198,7 @@ func TestBatchWithWhatCannotBeDone(t *testing.T) {
 		"13":               notFound("13", "notifications/no/such"),
 		"14":               `{"jsonrpc":"2.0","id":14,"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`,
 		"15":               `{"jsonrpc":"2.0","id":15,"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`,
+		"16":               `{"jsonrpc":"2.0","id":16,"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`,
 		"1.5":              `{"jsonrpc":"2.0","id":1.5,"error":{"code":-32600,"message":"` + lossyID + `"}}`,
 		"9007199254740993": `{"jsonrpc":"2.0","id":9007199254740993,"result":{"content":[{"type":"text","text":"t {}"}]}}`,
 		"9007199254740992": notFound("9007199254740992", "no/such"),
@@ -427,6 +429,19 @@ func TestRequestsBeforeTheHandshake(t *testing.T) {
 			check(t, s.stdio(t).request(method, `{"name":"a__x","uri":"a:b"}`))
 			check(t, s.listen(t).request(method, `{"name":"a__x","uri":"a:b"}`))
 		})
+	}
+}
+
+// Wrong params of the handshake are an error with the code for that, over each transport.
+func TestParamsOfTheHandshake(t *testing.T) {
+	s := &setup{plugins: map[string]*fake{"a": {}}}
+	for _, params := range []string{"null", "[]", `"x"`, `{"protocolVersion":7}`, `{"capabilities":1}`} {
+		for transport, r := range map[string]reply{"stdio": s.stdio(t).request("initialize", params),
+			"HTTP": s.listen(t).request("initialize", params)} {
+			if r.Error == nil || r.Error.Code != jsonrpc.CodeInvalidParams && r.Error.Code != jsonrpc.CodeInvalidRequest {
+				t.Errorf("%s over %s: %+v", params, transport, r.Error)
+			}
+		}
 	}
 }
 

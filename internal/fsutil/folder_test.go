@@ -37,6 +37,10 @@ func TestFolderError(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	here, err := os.Getwd()
+	if got := fsutil.FolderError(fs.ErrPermission, ".", "set VAR"); err != nil || !strings.Contains(got.Error(), here) {
+		t.Errorf("the working folder, %s, is not named: %v, %v", here, got, err)
+	}
 	if err := fsutil.FolderError(nil, "DIR", "set VAR to another folder"); err != nil {
 		t.Error(err)
 	}

@@ -180,6 +180,9 @@ func AppendPrivate(path string) (*os.File, error) {
 // FolderError adds to an error of the file system what to do about the folder dir: otherwise says how to use another
 // one, such as "set XDG_STATE_HOME to another folder". Other errors are returned as they are.
 func FolderError(err error, dir, otherwise string) error {
+	if whole, e := filepath.Abs(dir); dir == "." && e == nil {
+		dir = whole
+	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w. Fix: free space for %s, or %s", err, dir, otherwise)
