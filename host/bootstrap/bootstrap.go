@@ -250,6 +250,18 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	return i, nil
 }
 
+// superviseOptions are the supervisor's options for these plugins.
+func (p *Plugins) superviseOptions() supervise.Options {
+	o := p.options
+	definitions, _ := cacheFolder("definitions-cache") // "" when there is none
+	return supervise.Options{
+		Config: p.Path, Workdir: o.Workdir, CacheDir: definitions,
+		Refresh: o.Refresh, Offline: o.Offline,
+		ReadOnly: slices.Concat(p.protected(), p.executed(p.Specs)), Masked: p.masked(), Reserved: p.reserved(p.Specs),
+		Shared: p.shared(p.Specs),
+	}
+}
+
 // chosen returns the specs of the named plugins, or all when there are no names.
 func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	for _, name := range only {
