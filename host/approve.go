@@ -88,7 +88,7 @@ func (q *question) same(other *question) bool {
 		x.Source, y.Source = "", ""
 		return x == y
 	}
-	return same(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition &&
+	return sameValue(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition &&
 		q.caller == other.caller && q.session == other.session && q.workdir == other.workdir &&
 		bytes.Equal(q.arguments, other.arguments) && reflect.DeepEqual(q.preview, other.preview) &&
 		a.Effect == b.Effect && a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason &&
@@ -102,7 +102,7 @@ func (c *Call) checkApprovalAge() error {
 		return nil
 	}
 	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired",
-		"the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
+		"the approval of %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
 }
 
 // notAsked says when a call ended, for notBegun.
@@ -343,10 +343,10 @@ func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Resul
 	changed.Arguments = bytes.Clone(a.Arguments)
 	if _, err := h.checkArgs(ctx, &changed); err != nil {
 		c.problem = err.Error()
-		return h.edited(ctx, c)
+		return h.chainFromRefresh(ctx, c)
 	}
 	c.Arguments, c.problem = changed.Arguments, ""
-	return h.edited(ctx, c)
+	return h.chainFromRefresh(ctx, c)
 }
 
 func (c *Call) noteAnswer(a Answer, err error) {

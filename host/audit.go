@@ -37,7 +37,7 @@ func (h *Host) watchRecord(r Recorder) {
 	var logged time.Time
 	unlogged := 0 // records since then
 	watched.OnLost(func(records int, err error) {
-		now := h.now.Load()
+		now := h.current.Load()
 		if now == nil {
 			return
 		}

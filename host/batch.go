@@ -124,7 +124,7 @@ func (i *batchItem) start(ctx context.Context) {
 		callback.Run(b.host.logger(), "BatchOptions.Context", func() { ctx = b.options.Context(all, i.index) })
 		ctx = cmp.Or(ctx, all)
 	}
-	if !b.host.now.Load().onlyReads(ctx, i) {
+	if !b.host.current.Load().onlyReads(ctx, i) {
 		b.running.Wait()
 		i.share = b.budget.take()
 		i.run(ctx)
@@ -191,7 +191,7 @@ func (i *batchItem) run(ctx context.Context) {
 	defer cancel()
 	b := i.batch
 	if why := i.tooLate(ctx, cancel); why != nil {
-		now := b.host.now.Load()
+		now := b.host.current.Load()
 		c := now.prepare(i.call)
 		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.telemetry, now.audit,
 			now.outcome)

@@ -96,7 +96,7 @@ func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
 
 // Plugins returns the labels of the plugins that may have tools of the catalog, in order. No plugin is listed for it.
 func (c *Catalog) Plugins() (labels []string) {
-	for name, l := range c.host.now.Load().registry.plugins {
+	for name, l := range c.host.current.Load().registry.plugins {
 		if c.reaches(name) && !isBuiltIn(l.plugin) {
 			labels = append(labels, name)
 		}
@@ -109,7 +109,7 @@ func (c *Catalog) Plugins() (labels []string) {
 // out. It lists that plugin alone, if necessary; err says why it cannot be listed, or that the catalog has no such
 // plugin: those that it has are in Plugins.
 func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, problems []error, err error) {
-	r := c.host.now.Load().registry
+	r := c.host.current.Load().registry
 	l := r.plugins[plugin]
 	if l == nil || !c.reaches(plugin) {
 		return nil, nil, c.noPlugin(plugin)
@@ -139,7 +139,7 @@ const maxLabelsShown = 300 // characters of all labels, in an error
 // if necessary, waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The
 // tool belongs to the host: do not change it.
 func (c *Catalog) Tool(ctx context.Context, name string) (*Tool, error) {
-	now := c.host.now.Load()
+	now := c.host.current.Load()
 	if tool, ok := now.aliases[name]; ok {
 		name = tool
 	}
@@ -154,7 +154,7 @@ func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
 	if seen := c.seen.Load(); seen != nil && seen.changes == changes {
 		return slices.Clone(seen.tools), slices.Clone(seen.problems)
 	}
-	tools, problems, complete := c.host.now.Load().registry.all(ctx, c)
+	tools, problems, complete := c.host.current.Load().registry.all(ctx, c)
 	tools = c.described(tools)
 	if complete {
 		c.seen.Store(&catalogTools{changes, slices.Clone(tools), slices.Clone(problems)})
@@ -170,7 +170,7 @@ func (c *Catalog) Unmatched(ctx context.Context) []string {
 	for _, f := range c.filters {
 		globs = slices.Concat(globs, f.Tools, f.Exclude)
 	}
-	plugins := c.host.now.Load().registry.listAll(ctx, func(plugin string) bool {
+	plugins := c.host.current.Load().registry.listAll(ctx, func(plugin string) bool {
 		return slices.ContainsFunc(globs, func(g string) bool { return globReaches(g, plugin) })
 	})
 	var out []string
@@ -361,7 +361,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	if errors.Join(err, err2) != nil || label == "" || original == "" || strings.ContainsAny(tool, "/?#") {
 		return wrong("InvalidAddress", "%.100q is not the address of a tool", name)
 	}
-	r := c.host.now.Load().registry
+	r := c.host.current.Load().registry
 	l := r.plugins[label]
 	switch {
 	case l == nil:

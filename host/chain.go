@@ -43,8 +43,8 @@ func (h *snapshot) buildChain() {
 	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit,
 		h.recordDecision, h.input, h.start, h.deadline}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
-	h.reloaded = wrap(h.dispatch, slices.Concat(known, inside)...)
-	h.edited = wrap(h.dispatch, inside...)
+	h.chainFromNested = wrap(h.dispatch, slices.Concat(known, inside)...)
+	h.chainFromRefresh = wrap(h.dispatch, inside...)
 	h.checkArgs = wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 

@@ -25,7 +25,7 @@ func (h *snapshot) start(next CallFunc) CallFunc {
 		if h.base.Err() != nil { // Close ends calls one after the other, so this call may have got the slot of another
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
 		}
-		if h.now.Load() != h {
+		if h.current.Load() != h {
 			return nil, errReplaced
 		}
 		if ctx.Err() != nil {
@@ -126,7 +126,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	}
 	// The event of the change may not have arrived yet.
 	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise {
-		if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
+		if l := h.current.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
 			l.drop()
 			h.reportChanged(l.name)
 		}
@@ -265,5 +265,5 @@ func (h *Host) addBallast() {
 		}
 	}
 	kept := idlemem.Ballast(ballast)
-	h.kept.Store(&kept)
+	h.ballast.Store(&kept)
 }

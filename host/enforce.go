@@ -110,7 +110,7 @@ func (c *Catalog) Explain(ctx context.Context, call Call) (policy.Decision, erro
 
 // Explain explains a call as Catalog.Explain does, with all tools.
 func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
-	return h.explain(ctx, c, h.now.Load().options.Mode)
+	return h.explain(ctx, c, h.current.Load().options.Mode)
 }
 
 // ExplainMode is Explain as if the host had another approval mode.
@@ -123,7 +123,7 @@ func (c *Catalog) ExplainMode(ctx context.Context, call Call, m Mode) (policy.De
 }
 
 func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, error) {
-	now := h.now.Load()
+	now := h.current.Load()
 	own := now.prepare(c)
 	_, err := now.explainChain(m)(ctx, own)
 	return own.Decision, err
@@ -134,7 +134,7 @@ func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, er
 // before a person is asked.
 func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk.Preview, error) {
 	call.catalog = c
-	now := c.host.now.Load()
+	now := c.host.current.Load()
 	own := now.prepare(call)
 	_, err := now.previewChain()(ctx, own)
 	return own.Decision, own.preview, err
@@ -170,7 +170,7 @@ func decisionDetails(d policy.Decision) []byte {
 }
 
 // Mode is the approval mode in use.
-func (h *Host) Mode() Mode { return h.now.Load().options.Mode }
+func (h *Host) Mode() Mode { return h.current.Load().options.Mode }
 
 // Mode says what happens to calls that need approval.
 type Mode string

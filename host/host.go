@@ -65,15 +65,15 @@ type CheckCache interface {
 
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
 type Host struct {
-	now       atomic.Pointer[snapshot]
+	current   atomic.Pointer[snapshot]
 	approvals approvals
 	asking    questions
-	calls     *queue.Queue // of all plugins together
+	callQueue *queue.Queue // of all plugins together
 	sessions  sessions
 	misses    missCounter
 	runPrefix string                 // of RunIDs, new for each host
 	runs      atomic.Uint64          // calls of plugins
-	kept      atomic.Pointer[[]byte] // see ballast
+	ballast   atomic.Pointer[[]byte] // see ballast
 	changes   atomic.Uint64          // counts changes of any plugin's tools
 	approving atomic.Int64           // calls that wait for an approval
 
@@ -94,7 +94,8 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	}
 	h := &Host{approvals: approvals{all: o.Remembered}, asking: questions{queues: map[questionScope]*questionQueue{}},
 		sessions: sessions{byID: map[sessionID]*list.Element{}}, watches: map[string]watch{},
-		contexts: map[*callctx.Context]struct{}{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
+		contexts: map[*callctx.Context]struct{}{}, runPrefix: newID(),
+		callQueue: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (h *Host) Call(ctx context.Context, c Call) *Result {
 
 // call runs a call whose arguments are not shared. It may be one of a batch, or part of another call.
 func (h *Host) call(ctx context.Context, c Call, item *batchItem, n *nesting) *Result {
-	now := h.now.Load()
+	now := h.current.Load()
 	own := now.prepare(c)
 	own.item, own.nested = item, n
 	result, err := now.chain(ctx, own)
@@ -124,7 +125,7 @@ func (h *Host) call(ctx context.Context, c Call, item *batchItem, n *nesting) *R
 // for plugins and tools that are left out. It lists the plugins that are not listed yet, concurrently, which starts
 // them. The tools belong to the host: do not change them.
 func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
-	tools, problems, _ := h.now.Load().registry.all(ctx, nil)
+	tools, problems, _ := h.current.Load().registry.all(ctx, nil)
 	return tools, problems
 }
 
@@ -132,16 +133,16 @@ func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
 // next Reload. It never changes, and a call uses one at a time.
 type snapshot struct {
 	*Host
-	options   Options
-	log       *slog.Logger
-	registry  *registry
-	aliases   map[string]string // full names of tools by alias
-	results   *resultStore
-	queues    map[string]*queue.Queue // by plugin; only of those with limits
-	chain     CallFunc
-	reloaded  CallFunc // the chain of a call whose snapshot was replaced before it ran
-	edited    CallFunc // the chain of a call whose arguments a person has changed
-	checkArgs CallFunc // the part of it that checks the arguments
+	options          Options
+	log              *slog.Logger
+	registry         *registry
+	aliases          map[string]string // full names of tools by alias
+	results          *resultStore
+	queues           map[string]*queue.Queue // by plugin; only of those with limits
+	chain            CallFunc
+	chainFromNested  CallFunc // the chain of a call whose snapshot was replaced before it ran
+	chainFromRefresh CallFunc // the chain of a call whose arguments a person has changed
+	checkArgs        CallFunc // the part of it that checks the arguments
 
 	instruments *instruments // nil without telemetry
 }
@@ -165,7 +166,7 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 		return nil, fmt.Errorf("host: making metrics: %w", err)
 	}
 	n.buildChain()
-	if old == nil || !same(old.options.Audit, o.Audit) {
+	if old == nil || !sameValue(old.options.Audit, o.Audit) {
 		h.watchRecord(o.Audit)
 	}
 	return n, nil
@@ -262,7 +263,7 @@ func (h *Host) closeAll() error {
 		c.Cancel()
 	}
 	h.mu.Unlock()
-	defer h.now.Load().instruments.replaceWith(nil)
+	defer h.current.Load().instruments.replaceWith(nil)
 	ended := make(chan struct{})
 	go func() { h.running.Wait(); close(ended) }()
 	select {
@@ -270,7 +271,7 @@ func (h *Host) closeAll() error {
 	case <-time.After(closeGrace):
 		h.logger().Warn("closing the host while calls run on, though their context has ended")
 	}
-	return h.now.Load().registry.close()
+	return h.current.Load().registry.close()
 }
 
-func (h *Host) logger() *slog.Logger { return h.now.Load().log }
+func (h *Host) logger() *slog.Logger { return h.current.Load().log }

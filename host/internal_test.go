@@ -132,7 +132,7 @@ func TestBallast(t *testing.T) {
 		var h Host
 		h.runs.Store(ballastCalls - 1)
 		h.newRunID()
-		return h.kept.Load() != nil
+		return h.ballast.Load() != nil
 	}
 	if !has() {
 		t.Error("a busy host has none")

@@ -56,20 +56,20 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 			return refusal
 		}
 		if !c.slots.plugin.Immediate() { // a call that waits for its plugin takes no slot of the host
-			return h.calls.Check(t.Plugin, c.queueCaller())
+			return h.callQueue.Check(t.Plugin, c.queueCaller())
 		}
 	}
 	if c.nested != nil { // the slot of the host is that of the call that it is part of
 		return nil
 	}
-	c.slots.host, refusal = h.calls.Join(t.Plugin, c.queueCaller())
+	c.slots.host, refusal = h.callQueue.Join(t.Plugin, c.queueCaller())
 	return refusal
 }
 
 // Queued is how many calls wait in the queues of the host and of plugins for a slot.
 func (h *Host) Queued() int {
-	_, queued := h.calls.Counts()
-	for _, q := range h.now.Load().queues {
+	_, queued := h.callQueue.Counts()
+	for _, q := range h.current.Load().queues {
 		_, waiting := q.Counts()
 		queued += waiting
 	}
@@ -158,7 +158,7 @@ func (h *snapshot) wait(ctx context.Context, c *Call) (e *sdk.Error) {
 	}
 	if c.slots.host == nil {
 		var refusal *queue.Refusal
-		if c.slots.host, refusal = h.calls.Join(c.Definition.Plugin, c.queueCaller()); refusal != nil {
+		if c.slots.host, refusal = h.callQueue.Join(c.Definition.Plugin, c.queueCaller()); refusal != nil {
 			return overLimit(refusal)
 		}
 	}
@@ -263,7 +263,7 @@ func (h *snapshot) limitHost() {
 			each[name] = queue.Limits{Concurrency: all.Concurrency - all.Concurrency/4, Queue: all.Queue - all.Queue/4}
 		}
 	}
-	h.calls.SetLimits(all, each)
+	h.callQueue.SetLimits(all, each)
 }
 
 // limitPlugins makes a queue for each plugin with limits of its own or of a tool. Existing queues continue under the

@@ -162,7 +162,7 @@ func (h *Host) AwaitTools(ctx context.Context, waiting func(plugin, why string))
 	defer cancel()
 	var changed atomic.Bool
 	var plugins sync.WaitGroup
-	for name, l := range h.now.Load().registry.plugins {
+	for name, l := range h.current.Load().registry.plugins {
 		late, able := l.plugin.(Awaiter)
 		if !able || l.load().tools == nil {
 			continue

@@ -74,8 +74,8 @@ const instrumentationScope = "github.com/toolhost/toolhost/host"
 
 // newInstruments returns those of the options, nil without providers, and reuses the ones of old.
 func (h *Host) newInstruments(o Options, old *snapshot) (*instruments, error) {
-	if old != nil && same(old.options.TracerProvider, o.TracerProvider) &&
-		same(old.options.MeterProvider, o.MeterProvider) {
+	if old != nil && sameValue(old.options.TracerProvider, o.TracerProvider) &&
+		sameValue(old.options.MeterProvider, o.MeterProvider) {
 		return old.instruments, nil
 	}
 	if o.TracerProvider == nil && o.MeterProvider == nil {
@@ -147,10 +147,10 @@ func (i *instruments) observe(h *Host, m metric.Meter) error {
 	}
 	registered, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		o.ObserveInt64(approvals, h.approving.Load())
-		n, w := h.calls.Counts()
+		n, w := h.callQueue.Counts()
 		o.ObserveInt64(running, int64(n), queueLabel("host"))
 		o.ObserveInt64(waiting, int64(w), queueLabel("host"))
-		now := h.now.Load()
+		now := h.current.Load()
 		if now == nil { // New has not returned yet
 			return nil
 		}

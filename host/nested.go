@@ -170,6 +170,6 @@ func (s *services) Ask(ctx context.Context, question json.RawMessage) (json.RawM
 	if c.ReturnInput {
 		return nil, fail(sdk.CodeTool, "NoOneToAsk", "%s asks a question, and its caller answers none during a call", c.Tool)
 	}
-	answers, err := c.host.now.Load().answer(ctx, c, in)
+	answers, err := c.host.current.Load().answer(ctx, c, in)
 	return answers[key], err
 }

@@ -420,7 +420,7 @@ type watch struct {
 // the lock.
 func (h *Host) updateWatches(n *snapshot) {
 	for name, w := range h.watches {
-		if l := n.listing(name); l == nil || !same(l.plugin, w.plugin) {
+		if l := n.listing(name); l == nil || !sameValue(l.plugin, w.plugin) {
 			w.end()
 			delete(h.watches, name)
 		}
@@ -447,7 +447,7 @@ func (h *Host) updateWatches(n *snapshot) {
 // toolsChanged drops the list of a plugin's tools. An event of a watch that has ended belongs to an earlier plugin
 // and is ignored.
 func (h *Host) toolsChanged(ctx context.Context, plugin string) {
-	now := h.now.Load()
+	now := h.current.Load()
 	if l := now.listing(plugin); l != nil && ctx.Err() == nil {
 		l.drop()
 		now.reportChanged(plugin)

@@ -40,7 +40,7 @@ func (h *Host) Reload(plugins map[string]Plugin, o Options) error {
 func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *snapshot, err error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
-	old = h.now.Load()
+	old = h.current.Load()
 	if n, err = h.newSnapshot(plugins, o, old); err != nil {
 		return nil, nil, err
 	}
@@ -60,13 +60,13 @@ func (h *Host) change(n *snapshot) bool {
 		return false
 	}
 	var queues map[string]*queue.Queue
-	if before := h.now.Load(); before != nil {
+	if before := h.current.Load(); before != nil {
 		queues = before.queues
 		h.approvals.replaceSaved(n.options.Remembered)
 	}
 	n.limitPlugins(queues)
 	n.limitHost()
-	h.now.Store(n)
+	h.current.Store(n)
 	h.changes.Add(1) // after that: a catalog that was listed in between is listed again
 	h.updateWatches(n)
 	return true
@@ -83,12 +83,12 @@ func (h *snapshot) refresh(next CallFunc) CallFunc {
 			return result, err
 		}
 		c.problem = ""
-		return h.now.Load().reloaded(ctx, c)
+		return h.current.Load().chainFromNested(ctx, c)
 	}
 }
 
-// same compares two values of any type; values that cannot be compared differ.
-func same(a, b any) bool {
+// sameValue compares two values of any type; values that cannot be compared differ.
+func sameValue(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return (!x.IsValid() || x.Comparable()) && (!y.IsValid() || y.Comparable()) && a == b
 }
@@ -103,7 +103,7 @@ func (h *snapshot) listing(plugin string) *listing {
 
 // fits reports whether the tools of one listing of a plugin are valid for another.
 func (l *listing) fits(other *listing) bool {
-	return l != nil && same(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints &&
+	return l != nil && sameValue(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints &&
 		l.trustForeign == other.trustForeign &&
 		maps.Equal(l.overrides(), other.overrides()) &&
 		(l.pins.hashes == nil) == (other.pins.hashes == nil) && maps.Equal(l.pins.hashes, other.pins.hashes)

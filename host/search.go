@@ -190,7 +190,7 @@ func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
 	if err := (&Filter{Tools: always}).check(); err != nil {
 		return nil, err
 	}
-	if l := c.host.now.Load().listing(builtIn); l == nil || !isBuiltIn(l.plugin) {
+	if l := c.host.current.Load().listing(builtIn); l == nil || !isBuiltIn(l.plugin) {
 		return nil, fail(sdk.CodeToolNotFound, "ToolNotFound",
 			"there is no search tool in this host: a plugin of the embedder is called %q", builtIn)
 	}
@@ -201,7 +201,7 @@ func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
 
 // searchDefinition returns the search tool as the catalog lists it, nil if the host has none.
 func (c *Catalog) searchDefinition(ctx context.Context) *Tool {
-	l := c.host.now.Load().listing(builtIn)
+	l := c.host.current.Load().listing(builtIn)
 	if l == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A Result is what a call returns to the model.
@@ -46,10 +47,10 @@ type InputRequired struct {
 
 // Limits of a call, in bytes. Both ends of the wire enforce them.
 const (
-	MaxArguments = 1 << 20 // the arguments object: 1 MiB
+	MaxArguments = wire.MaxArguments // the arguments object: 1 MiB
 	// MaxResult is for all parts and the structured JSON of a result together: 4 MiB. Of a larger one the host writes the
 	// parts of more than 1 MiB to files, 64 MiB as a rule, and refuses it if the rest is over the limit.
-	MaxResult = 4 << 20
+	MaxResult = wire.MaxResult
 )
 
 func failed(e *Error) *Result { return &Result{Error: e} }

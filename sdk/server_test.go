@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/internal/idlemem"
-	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
@@ -107,11 +106,5 @@ func TestRunIDsAreBounded(t *testing.T) {
 		if m.begin(id) != fresh {
 			t.Errorf("call %s is new: %t, want %t", id, !fresh, fresh)
 		}
-	}
-}
-
-func TestLimitsAreThoseOfTheWire(t *testing.T) {
-	if MaxArguments != wire.MaxArguments || MaxResult != wire.MaxResult {
-		t.Errorf("the sdk has %d and %d, the wire %d and %d", MaxArguments, MaxResult, wire.MaxArguments, wire.MaxResult)
 	}
 }

@@ -134,7 +134,7 @@ func (r *reader) identities(top *hclfile.Body) {
 type Telemetry struct {
 	// Endpoint is the URL of the collector; "" sends nothing.
 	Endpoint string
-	// Protocol is one of TelemetryProtocols; "" is the first.
+	// Protocol is one of telemetryProtocols; "" is the first.
 	Protocol string
 	// Headers are sent with each export, such as a token.
 	Headers map[string]string
@@ -144,8 +144,8 @@ type Telemetry struct {
 	Content bool
 }
 
-// TelemetryProtocols are the forms of OTLP.
-var TelemetryProtocols = []string{"http/protobuf", "grpc"}
+// telemetryProtocols are the forms of OTLP.
+var telemetryProtocols = []string{"http/protobuf", "grpc"}
 
 // telemetry reads the telemetry block.
 func (r *reader) telemetry(top *hclfile.Body) {
@@ -153,7 +153,7 @@ func (r *reader) telemetry(top *hclfile.Body) {
 	if in == nil {
 		return
 	}
-	t := &Telemetry{Endpoint: in.Text("endpoint", checkEndpoint), Protocol: in.OneOf("protocol", TelemetryProtocols),
+	t := &Telemetry{Endpoint: in.Text("endpoint", checkEndpoint), Protocol: in.OneOf("protocol", telemetryProtocols),
 		Headers: in.TextMap("headers", checkHeaderName, hclfile.CheckLine), Content: in.Bool("content"),
 		SampleRatio: ratio(in, "sample_ratio")}
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {

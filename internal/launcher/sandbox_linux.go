@@ -11,13 +11,13 @@ import (
 	"unsafe"
 )
 
-// ConfinerName is the argv[0] that makes this executable a confiner: the process that restricts itself and then
+// confinerName is the argv[0] that makes this executable a confiner: the process that restricts itself and then
 // becomes the program, where the launcher cannot restrict itself, see [Sandbox.needsConfiner]. It is started like a
 // launcher, and reports only failures; its end of the status pipe closes when it has become the program.
-const ConfinerName = "toolhost-confine"
+const confinerName = "toolhost-confine"
 
 func init() {
-	if len(os.Args) > 0 && os.Args[0] == ConfinerName {
+	if len(os.Args) > 0 && os.Args[0] == confinerName {
 		runtime.LockOSThread() // restrictions hold for this thread
 		syscall.Exit(confine())
 	}
@@ -26,7 +26,7 @@ func init() {
 // confine becomes the program. It returns only after a failure, which it has reported.
 func confine() int {
 	if !startedByUs() {
-		return ByHand(ConfinerName)
+		return ByHand(confinerName)
 	}
 	keepFiles()
 	control, status := os.NewFile(controlFile, "control"), os.NewFile(statusFile, "status")
@@ -53,7 +53,7 @@ func (l *launcher) startConfiner(p Program) (err error) {
 	if err := syscall.Pipe2(status[:], syscall.O_CLOEXEC); err != nil {
 		return err
 	}
-	l.pid, err = syscall.ForkExec("/proc/self/exe", []string{ConfinerName}, &syscall.ProcAttr{
+	l.pid, err = syscall.ForkExec("/proc/self/exe", []string{confinerName}, &syscall.ProcAttr{
 		Env:   os.Environ(), // what the launcher was loaded with
 		Files: []uintptr{0, 1, 2, uintptr(control[0]), uintptr(status[1])},
 		Sys:   l.attributes(p),

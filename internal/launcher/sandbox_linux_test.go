@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 100, Max: 100})
 		runtime.LockOSThread()
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_SYS_ADMIN, 0, 0, 0)
-		panic(syscall.Exec("/proc/self/exe", []string{ConfinerName}, nil))
+		panic(syscall.Exec("/proc/self/exe", []string{confinerName}, nil))
 	}
 	os.Exit(m.Run())
 }
@@ -87,7 +87,7 @@ func TestLimitsOnlyFall(t *testing.T) {
 }
 
 func TestRunByHandPrintsWhatItIs(t *testing.T) {
-	for _, name := range []string{Name, ConfinerName} {
+	for _, name := range []string{Name, confinerName} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args = []string{name, "/bin/echo", "run"}
 		out, _ := cmd.CombinedOutput()

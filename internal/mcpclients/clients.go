@@ -200,8 +200,8 @@ var clients = []*Client{
 	claudeCode, claudeDesktop, cursor, vscode, gemini, codex, zed, continueDev, opencode, goose, windsurf, cline,
 }
 
-// same is one path on systems with a home folder like Unix's.
-func same(path, windows string) map[string][]string {
+// unixAndWindows is one path on systems with a home folder like Unix's.
+func unixAndWindows(path, windows string) map[string][]string {
 	return map[string][]string{"linux": {path}, "darwin": {path}, "windows": {windows}}
 }
 
@@ -229,7 +229,7 @@ func inEnvBraces(name string) string { return "${env:" + name + "}" }
 
 var claudeCode = &Client{Name: "claude-code", Title: "Claude Code", Docs: "https://code.claude.com/docs/en/mcp",
 	Syntax: document.JSON, path: []string{"mcpServers"},
-	places:  same("${CLAUDE_CONFIG_DIR:-~}/.claude.json", "%USERPROFILE%/.claude.json"),
+	places:  unixAndWindows("${CLAUDE_CONFIG_DIR:-~}/.claude.json", "%USERPROFILE%/.claude.json"),
 	project: ".mcp.json",
 	stdio:   func(e Entry) *document.Node { return run(e, "type", "stdio") },
 	http:    func(c *Client, e Entry) *document.Node { return c.reach(e, "url", "type", "http") },
@@ -247,7 +247,7 @@ var claudeDesktop = &Client{Name: "claude-desktop", Title: "Claude Desktop",
 
 var cursor = &Client{Name: "cursor", Title: "Cursor", Docs: "https://cursor.com/docs/context/mcp",
 	Syntax: document.JSON, path: []string{"mcpServers"},
-	places: same("~/.cursor/mcp.json", "%USERPROFILE%/.cursor/mcp.json"), project: ".cursor/mcp.json",
+	places: unixAndWindows("~/.cursor/mcp.json", "%USERPROFILE%/.cursor/mcp.json"), project: ".cursor/mcp.json",
 	stdio: func(e Entry) *document.Node { return run(e, "type", "stdio") },
 	http:  func(c *Client, e Entry) *document.Node { return c.reach(e, "url") },
 	token: inEnvBraces}
@@ -263,14 +263,15 @@ var vscode = &Client{Name: "vscode", Title: "VS Code",
 var gemini = &Client{Name: "gemini", Title: "Gemini CLI",
 	Docs:   "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md",
 	Syntax: document.JSON, path: []string{"mcpServers"},
-	places: same("~/.gemini/settings.json", "%USERPROFILE%/.gemini/settings.json"), project: ".gemini/settings.json",
+	places: unixAndWindows("~/.gemini/settings.json", "%USERPROFILE%/.gemini/settings.json"),
+	project: ".gemini/settings.json",
 	stdio: func(e Entry) *document.Node { return run(e) },
 	http:  func(c *Client, e Entry) *document.Node { return c.reach(e, "httpUrl") },
 	token: inBraces}
 
 var codex = &Client{Name: "codex", Title: "Codex", Docs: "https://developers.openai.com/codex/mcp",
 	Syntax: document.TOML, path: []string{"mcp_servers"},
-	places:  same("${CODEX_HOME:-~/.codex}/config.toml", "%USERPROFILE%/.codex/config.toml"),
+	places:  unixAndWindows("${CODEX_HOME:-~/.codex}/config.toml", "%USERPROFILE%/.codex/config.toml"),
 	project: ".codex/config.toml",
 	stdio:   func(e Entry) *document.Node { return run(e) },
 	http: func(c *Client, e Entry) *document.Node {
@@ -292,7 +293,7 @@ var continueDev = &Client{Name: "continue", Title: "Continue",
 	Docs:   "https://docs.continue.dev/customize/deep-dives/mcp",
 	Note:   "Continue uses MCP servers in agent mode",
 	Syntax: document.YAML, path: []string{"mcpServers"}, listed: true,
-	places: same("${CONTINUE_GLOBAL_DIR:-~/.continue}/config.yaml", "%USERPROFILE%/.continue/config.yaml"),
+	places: unixAndWindows("${CONTINUE_GLOBAL_DIR:-~/.continue}/config.yaml", "%USERPROFILE%/.continue/config.yaml"),
 	stdio:  func(e Entry) *document.Node { return run(e, "type", "stdio") },
 	http: func(c *Client, e Entry) *document.Node {
 		n := document.Map("type", "streamable-http", "url", e.URL)
@@ -348,7 +349,7 @@ const (
 
 var windsurf = &Client{Name: "windsurf", Title: "Windsurf", Docs: "https://docs.windsurf.com/windsurf/cascade/mcp",
 	Syntax: document.JSON, path: []string{"mcpServers"},
-	places: same("~/.codeium/windsurf/mcp_config.json", "%USERPROFILE%/.codeium/windsurf/mcp_config.json"),
+	places: unixAndWindows("~/.codeium/windsurf/mcp_config.json", "%USERPROFILE%/.codeium/windsurf/mcp_config.json"),
 	stdio:  func(e Entry) *document.Node { return run(e) },
 	http:   func(c *Client, e Entry) *document.Node { return c.reach(e, "serverUrl") },
 	token:  inEnvBraces}

@@ -249,8 +249,8 @@ type SDK struct {
 	Dir     string
 }
 
-// ErrNoSDK means that this program is no release, and that the sources that it was built from are not known.
-var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
+// errNoSDK means that this program is no release, and that the sources that it was built from are not known.
+var errNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
 	"beside this program. Fix: add --sdk DIR, with DIR a checkout of " + toolhost)
 
 // FindSDK returns the sdk that fits this program: of the named folder if there is one; of the released version, such
@@ -272,7 +272,7 @@ func FindSDK(named, released, program string) (SDK, error) {
 			return SDK{Dir: dir}, nil
 		}
 	}
-	return SDK{}, ErrNoSDK
+	return SDK{}, errNoSDK
 }
 
 // isSource reports whether a folder has the sources of the module.

@@ -140,8 +140,8 @@ func TestFindSDK(t *testing.T) {
 		{"", "v0.2.0", program(source), SDK{Version: "v0.2.0"}, ""},
 		{"", "", program(source), SDK{Dir: source}, ""},
 		{"", "", program(source, "bin"), SDK{Dir: source}, ""},
-		{"", "", program(source, "a", "bin"), SDK{}, ErrNoSDK.Error()},
-		{"", "", program(other, "bin"), SDK{}, ErrNoSDK.Error()},
+		{"", "", program(source, "a", "bin"), SDK{}, errNoSDK.Error()},
+		{"", "", program(other, "bin"), SDK{}, errNoSDK.Error()},
 	} {
 		got, err := FindSDK(c.named, c.released, c.program)
 		if got != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {

@@ -21,7 +21,7 @@ type checker struct {
 	uncounted int               // findings beyond maxFindings
 	quiet     int               // above 0, findings are dropped: the value has one already that explains them
 	wordless  bool              // only whether there are findings matters
-	shown     map[string]string // see ValidateShowing
+	shown     map[string]string // see validateShowing
 }
 
 // name returns the name of a value by reference; it is false for a value that may be shown.

@@ -65,13 +65,13 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and
 // refuses what it cannot check within its limits (see maxDocument) with a problem that says so.
-func (s *Schema) Validate(doc []byte) *Invalid { return s.ValidateShowing(doc, nil) }
+func (s *Schema) Validate(doc []byte) *Invalid { return s.validateShowing(doc, nil) }
 
 // ErrNoConfig is the error of CheckConfig about a plugin that publishes no schema of a configuration.
 var ErrNoConfig = errors.New("it takes no configuration")
 
 // CheckConfig checks a plugin's configuration against the schema that the plugin publishes, if any, and returns it: {}
-// if it is blank, nil for a plugin that takes none. What is shown, see ValidateShowing. The error is of the schema, or
+// if it is blank, nil for a plugin that takes none. What is shown, see validateShowing. The error is of the schema, or
 // has an *Invalid.
 func CheckConfig(published, config json.RawMessage, shown map[string]string) (json.RawMessage, error) {
 	if config = bytes.TrimSpace(config); len(config) == 0 {
@@ -87,15 +87,15 @@ func CheckConfig(published, config json.RawMessage, shown map[string]string) (js
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its configuration is invalid: %w", err)
 	}
-	if wrong := s.ValidateShowing(config, shown); wrong != nil {
+	if wrong := s.validateShowing(config, shown); wrong != nil {
 		return nil, fmt.Errorf("its configuration is wrong: %w", wrong)
 	}
 	return config, nil
 }
 
-// ValidateShowing is Validate for a document with values that are not to be shown. In messages each is called by the
+// validateShowing is Validate for a document with values that are not to be shown. In messages each is called by the
 // name that shown has for its JSON pointer, or for that of a value around it.
-func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
+func (s *Schema) validateShowing(doc []byte, shown map[string]string) *Invalid {
 	if len(doc) > maxDocument {
 		return invalid("is %d bytes long, the limit is %d", len(doc), maxDocument)
 	}

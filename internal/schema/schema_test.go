@@ -684,7 +684,7 @@ func TestValidateShowing(t *testing.T) {
 		if err != nil {
 			t.Fatal(schema, err)
 		}
-		invalid := s.ValidateShowing([]byte(document), shown)
+		invalid := s.validateShowing([]byte(document), shown)
 		if invalid == nil {
 			t.Errorf("%s takes %s", schema, document)
 		} else if text := strings.ReplaceAll(invalid.Error(), `"SECRETS"`, ""); strings.Contains(text, "SECRET") ||

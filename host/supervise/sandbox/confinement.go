@@ -32,23 +32,23 @@ type Confinement struct {
 // Evaluate returns the effect of the sandbox on a machine, without the paths that a Host protects. It fails when the
 // effective level is below the required one.
 func (s Spec) Evaluate(m proctree.Capabilities) (Confinement, error) {
-	c := Confinement{Requested: s.Requested(), Network: s.HasNetwork() || !m.Seccomp}
+	c := Confinement{Requested: s.Requested(), Network: s.hasNetwork() || !m.Seccomp}
 	if len(s.Wrapper) > 0 {
 		c.Wrapper = s.Wrapper[0]
 	}
 	c.Effective = effective(c.Requested, m)
-	c.Missing = append(missing(c.Requested, m, s.HasNetwork()), s.unlimited(m)...)
-	if err := c.Meets(s.Require); err != nil {
+	c.Missing = append(missing(c.Requested, m, s.hasNetwork()), s.unlimited(m)...)
+	if err := c.meets(s.Require); err != nil {
 		return c, err
 	}
-	if s.Require != "" && c.Network && !s.HasNetwork() {
+	if s.Require != "" && c.Network && !s.hasNetwork() {
 		return c, fmt.Errorf("it requires that there be no network, which this machine cannot do: %w", c.missingError())
 	}
 	return c, nil
 }
 
-// Meets fails when the effective level is less than the required one, "" for none.
-func (c Confinement) Meets(require Level) error {
+// meets fails when the effective level is less than the required one, "" for none.
+func (c Confinement) meets(require Level) error {
 	if require == "" || c.Effective.AtLeast(require) {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (r request) evaluate() (c Confinement, p protection, err error) {
 	if p.broken && c.Effective.AtLeast(Confined) {
 		c.Effective = Supervised
 	}
-	return c, p, c.Meets(r.spec.Require)
+	return c, p, c.meets(r.spec.Require)
 }
 
 // Prepare creates what the sandbox of a program needs, such as placeholders.
@@ -169,7 +169,7 @@ func (r request) restrictions() proctree.Sandbox {
 	}
 	box.RestrictWrites = confined && m.Landlock > 0
 	box.RestrictReads = box.RestrictWrites && s.Requested() == Isolated
-	box.NoTCP, box.NoSockets = !s.HasNetwork(), !s.HasNetwork() && m.Seccomp
+	box.NoTCP, box.NoSockets = !s.hasNetwork(), !s.hasNetwork() && m.Seccomp
 	box.NoRareCalls = s.Requested() == Isolated && m.Seccomp
 	box.NoInterference, box.NoSetID = confined && m.Seccomp, confined && m.Seccomp
 	box.NoMetadata = box.NoRareCalls && !m.ReadOnlyMounts() // otherwise everything but the plugin's folders is read-only

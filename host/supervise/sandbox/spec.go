@@ -105,8 +105,8 @@ func (s Spec) HasNamespaces(m proctree.Capabilities) bool { return s.confined() 
 // confined reports whether at least Confined is requested.
 func (s Spec) confined() bool { return s.Requested().AtLeast(Confined) }
 
-// HasNetwork reports whether the plugin may use the network.
-func (s Spec) HasNetwork() bool {
+// hasNetwork reports whether the plugin may use the network.
+func (s Spec) hasNetwork() bool {
 	if s.Network != nil {
 		return *s.Network
 	}
@@ -129,7 +129,7 @@ func (s Spec) Check() error {
 		return fmt.Errorf("require = %q is more than the requested level, %q", s.Require, level)
 	case s.NewPrivileges && !Supervised.AtLeast(level):
 		return fmt.Errorf("new privileges contradict the level %q; they need \"supervised\"", level)
-	case s.NewPrivileges && !s.HasNetwork():
+	case s.NewPrivileges && !s.hasNetwork():
 		return errors.New("programs that gain privileges gain the network; allow it, or no new privileges")
 	case len(s.Wrapper) > 0 && s.Wrapper[0] == "":
 		return errors.New("the wrapper has no program")
