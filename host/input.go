@@ -80,8 +80,8 @@ func (c *Call) checkAsked() *sdk.Error {
 	return e
 }
 
-// continueCall has the questions answered and makes the call again, unless the questions of a suspended call are moot
-// before that.
+// continueCall has the questions answered and makes the call again, unless the questions of a suspended call are
+// withdrawn before that.
 func (h *snapshot) continueCall(ctx context.Context, c *Call, in *sdk.InputRequired, round int, next CallFunc) (
 	*sdk.Result, error) {
 	asking, stopAsking := context.WithCancel(ctx)

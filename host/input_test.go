@@ -182,10 +182,10 @@ func TestQuestionEndsWithItsCall(t *testing.T) {
 
 // A suspendedTool asks, and keeps its call until the answers come.
 type suspendedTool struct {
-	received chan struct{}    // the call beside the questions is here
-	moot     chan *sdk.Result // what that call returns
-	givenUp  chan struct{}
-	answered chan struct{}
+	received  chan struct{}    // the call beside the questions is here
+	withdrawn chan *sdk.Result // what that call returns
+	givenUp   chan struct{}
+	answered  chan struct{}
 }
 
 func suspending(t testing.TB) (*suspendedTool, host.Plugin) {
@@ -203,7 +203,7 @@ func suspending(t testing.TB) (*suspendedTool, host.Plugin) {
 		}
 		close(s.received)
 		select {
-		case out := <-s.moot:
+		case out := <-s.withdrawn:
 			return out, nil
 		case <-s.answered:
 			return nil, errors.New("it was answered")
@@ -241,7 +241,7 @@ func TestQuestionThatIsMoot(t *testing.T) {
 	t.Parallel()
 	none := questionOf("x2")
 	none.InputRequired.Requests = nil
-	for want, moot := range map[string]*sdk.Result{"done": sdk.Text("done"), "answered ": none,
+	for want, withdrawn := range map[string]*sdk.Result{"done": sdk.Text("done"), "answered ": none,
 		"done without": questionOf("again")} {
 		s, p := suspending(t)
 		var asked atomic.Int32
@@ -250,7 +250,7 @@ func TestQuestionThatIsMoot(t *testing.T) {
 			func(ctx context.Context, _ *host.InputRequest) (map[string]json.RawMessage, error) {
 				if asked.Add(1) == 1 {
 					<-s.received
-					s.moot <- moot
+					s.withdrawn <- withdrawn
 				}
 				<-ctx.Done()
 				ended <- struct{}{}

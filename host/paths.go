@@ -377,7 +377,7 @@ const maxLinks = 40 // how many links resolveLinks follows, as the kernel does
 
 // resolveLinks returns a path without links, as the system opens it, and in its letters: a ".." is that of a link's
 // target. What does not exist is kept as it is, and a link that leads nowhere leads to what a program would make there.
-// It is led elsewhere by a link in /proc, such as /proc/self/cwd, which is another one for each process.
+// It is led elsewhere by a link in /proc, such as /proc/self/cwd, which differs in each process.
 func resolveLinks(full string) (at string, elsewhere bool) {
 	const sep = string(filepath.Separator)
 	at = filepath.VolumeName(full) + sep

@@ -155,7 +155,7 @@ func decodeInto(raw json.RawMessage, out any, complaint string) error {
 	}
 	if err != nil {
 		e := &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
-		if m, ok := errors.AsType[*misfit](err); ok {
+		if m, ok := errors.AsType[*decodeError](err); ok {
 			e.Suggestion = m.suggestion()
 		}
 		return e

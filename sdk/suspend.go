@@ -64,12 +64,12 @@ type leg struct {
 
 // A question is one that the host asks for a handler.
 type question struct {
-	of      *suspension
-	id      string
-	taken   chan struct{} // closed when the question is over
-	moot    chan struct{} // has a token when the handler goes on without the answer
-	resumed chan struct{} // closed when the handler has its next leg, which has the answer
-	leg     *leg
+	of        *suspension
+	id        string
+	taken     chan struct{} // closed when the question is over
+	withdrawn chan struct{} // has a token when the handler goes on without the answer
+	resumed   chan struct{} // closed when the handler has its next leg, which has the answer
+	leg       *leg
 }
 
 func newSuspension(s *server, r *pluginv1.CallRequest, ctx context.Context, to *wire.Sender) *suspension {
@@ -158,7 +158,7 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 	if s.ctx.Err() != nil || s.current() == nil {
 		return nil, EndedError(&s.ctx)
 	}
-	q := &question{of: s, id: rand.Text(), taken: make(chan struct{}), moot: make(chan struct{}, 1),
+	q := &question{of: s, id: rand.Text(), taken: make(chan struct{}), withdrawn: make(chan struct{}, 1),
 		resumed: make(chan struct{})}
 	if !s.server.suspended.Add(q.id, q) {
 		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
@@ -183,7 +183,7 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 	if s.ctx.Err() != nil {
 		return nil, EndedError(&s.ctx)
 	}
-	q.moot <- struct{}{}
+	q.withdrawn <- struct{}{}
 	timer.Reset(maxResume)
 	select { // a host that makes no call beside questions does not resume the handler; the answer does
 	case <-q.resumed:
@@ -257,7 +257,7 @@ func (q *question) beside(ctx context.Context, out *wire.Sender) error {
 	s := q.of
 	select {
 	case <-s.done:
-	case <-q.moot:
+	case <-q.withdrawn:
 		return out.Result(q.inputRequired(nil))
 	case <-q.taken:
 	case <-ctx.Done():

@@ -23,7 +23,7 @@ type position struct {
 	first, last  sample // of the bytes before at
 	oldest, next int64  // numbers of calls: of the oldest in the index, and of the next one
 	commits      int64  // counts changes of the index
-	build        []byte // is another one whenever the index is made again
+	build        []byte // new whenever the index is made again
 }
 
 // A sample is the hash of some bytes of the record.
@@ -165,8 +165,8 @@ func (i *Index) Follow(ctx context.Context) {
 	}
 }
 
-// Sync reads what the record has and the index has not. A record that is another one than before, shorter or changed,
-// is read from its beginning; without a record the index becomes empty.
+// Sync reads what the record has and the index has not. A record that has changed, or is shorter, is read from its
+// beginning; without a record the index becomes empty.
 func (i *Index) Sync(ctx context.Context) error {
 	return i.alone(ctx, func() error { return i.sync(ctx) })
 }

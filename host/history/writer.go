@@ -97,7 +97,7 @@ func readLines(f io.ReaderAt, lines []lineRef, each func(text []byte, r *audit.R
 type ChangedError struct{ Offset int64 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("the record was changed: the line at byte %d is another one than before; "+
+	return fmt.Sprintf("the record was changed: the line at byte %d is not the one that was indexed; "+
 		"`toolhost audit verify` shows what was changed; the index is made again", e.Offset)
 }
 

@@ -94,7 +94,7 @@ func (clientAsker) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 
 // answered returns the answer that came with the request, if it is one to this question. An approval is one of this
 // call, its definition and the decision that asks for it. It is also one of the preview that the person was shown: if
-// that is another one now, the person is asked once more, and learns that it changes.
+// that has changed, the person is asked once more, and learns that it changes.
 func (c *toolCall) answered(r *host.ApprovalRequest) (host.Answer, bool) {
 	c.preview, c.decision = previewHash(r), decisionHash(r)
 	st := c.state

@@ -263,11 +263,11 @@ var vscode = &Client{Name: "vscode", Title: "VS Code",
 var gemini = &Client{Name: "gemini", Title: "Gemini CLI",
 	Docs:   "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md",
 	Syntax: document.JSON, path: []string{"mcpServers"},
-	places: unixAndWindows("~/.gemini/settings.json", "%USERPROFILE%/.gemini/settings.json"),
+	places:  unixAndWindows("~/.gemini/settings.json", "%USERPROFILE%/.gemini/settings.json"),
 	project: ".gemini/settings.json",
-	stdio: func(e Entry) *document.Node { return run(e) },
-	http:  func(c *Client, e Entry) *document.Node { return c.reach(e, "httpUrl") },
-	token: inBraces}
+	stdio:   func(e Entry) *document.Node { return run(e) },
+	http:    func(c *Client, e Entry) *document.Node { return c.reach(e, "httpUrl") },
+	token:   inBraces}
 
 var codex = &Client{Name: "codex", Title: "Codex", Docs: "https://developers.openai.com/codex/mcp",
 	Syntax: document.TOML, path: []string{"mcp_servers"},

@@ -47,8 +47,8 @@ type meter struct {
 	count, size   bucket
 	droppedEvents int
 	droppedBytes  int // of those and of the cut parts of others
-	untaken       int // events that were within the limits, and dropped because their caller was slow
-	untakenBytes  int
+	unread        int // events that were within the limits, and dropped because their caller was slow
+	unreadBytes   int
 }
 
 func newMeter(wider float64) meter {
@@ -133,14 +133,14 @@ func tooManyRequests() *pluginv1.Error {
 
 // dropped is the log event that reports dropped events, or nil.
 func (m *meter) dropped() *pluginv1.CallEvent {
-	events, size := m.droppedEvents+m.untaken, m.droppedBytes+m.untakenBytes
+	events, size := m.droppedEvents+m.unread, m.droppedBytes+m.unreadBytes
 	if events == 0 && size == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events and "+
 		"%d bytes a second", events, size, eventRate, eventBytes)
-	if m.untaken > 0 {
-		text += fmt.Sprintf("; %d of the events came while earlier ones were still waiting for their reader", m.untaken)
+	if m.unread > 0 {
+		text += fmt.Sprintf("; %d of the events came while earlier ones were still waiting for their reader", m.unread)
 	}
 	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "warn", Message: text,
 		Attributes: details(map[string]int{"events": events, "bytes": size})}}}

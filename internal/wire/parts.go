@@ -282,8 +282,8 @@ func (in *Receiver) Drop(e *pluginv1.CallEvent, size int) error {
 	if e.GetRequest() != nil {
 		return exceeded(tooManyRequests())
 	}
-	in.meter.untaken++
-	in.meter.untakenBytes += size
+	in.meter.unread++
+	in.meter.unreadBytes += size
 	return nil
 }
 

@@ -60,19 +60,19 @@ var Handshake = goplugin.HandshakeConfig{ProtocolVersion: wire.ProtocolVersion, 
 	MagicCookieValue: wire.Cookie}
 
 // PluginSet has go-plugin dispense a *Client under wire.PluginName.
-func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{wire.PluginName: glue{}} }
+func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{wire.PluginName: adapter{}} }
 
-type glue struct {
+type adapter struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
 
 // GRPCServer is for the plugin's end, which package sdk has.
-func (glue) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+func (adapter) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
 	return errors.New("the host's end serves nothing")
 }
 
 // GRPCClient returns a *Client.
-func (glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+func (adapter) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return New(conn), nil
 }
 

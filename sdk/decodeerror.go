@@ -18,8 +18,8 @@ import (
 // maxShown is how much of a value that does not fit is in an error, in bytes.
 const maxShown = 100
 
-// A misfit is a value that does not fit the Go type, in words that say where, and what to give instead.
-type misfit struct {
+// A decodeError is about a value that does not fit the Go type, in words that say where, and what to give instead.
+type decodeError struct {
 	cause     error
 	where     string // a path such as edits[0].near_line, "" for the whole
 	must, got string // must is "" when the cause says everything
@@ -27,7 +27,7 @@ type misfit struct {
 	give      string // "" when only the cause says what to give
 }
 
-func (m *misfit) Error() string {
+func (m *decodeError) Error() string {
 	text := m.why
 	if m.must != "" {
 		text = "must be " + m.must + ", got " + m.got
@@ -41,9 +41,9 @@ func (m *misfit) Error() string {
 	return text
 }
 
-func (m *misfit) Unwrap() error { return m.cause }
+func (m *decodeError) Unwrap() error { return m.cause }
 
-func (m *misfit) suggestion() string {
+func (m *decodeError) suggestion() string {
 	if m.give == "" {
 		return ""
 	}
@@ -58,10 +58,10 @@ func explained(raw []byte, out any, err error) error {
 	if err == nil || json.NewDecoder(bytes.NewReader(raw)).Decode(&whole) != nil { // it is no JSON
 		return err
 	}
-	f := misfitFinder{in: json.NewDecoder(bytes.NewReader(whole)), fields: map[reflect.Type][]field{}}
+	f := decodeErrorFinder{in: json.NewDecoder(bytes.NewReader(whole)), fields: map[reflect.Type][]field{}}
 	if m := f.value(reflect.TypeOf(out).Elem()); m != nil {
 		m.where = f.where()
-		if inner, ok := errors.AsType[*misfit](m.cause); ok { // in a OneOf
+		if inner, ok := errors.AsType[*decodeError](m.cause); ok { // in a OneOf
 			nested := *inner
 			nested.where = m.where + strings.TrimSuffix("."+inner.where, ".")
 			return &nested
@@ -71,20 +71,20 @@ func explained(raw []byte, out any, err error) error {
 	return err
 }
 
-// A misfitFinder reads a JSON text beside the Go type that it is decoded into.
-type misfitFinder struct {
+// A decodeErrorFinder reads a JSON text beside the Go type that it is decoded into.
+type decodeErrorFinder struct {
 	in     *json.Decoder
 	path   []string // of the value that is read
 	fields map[reflect.Type][]field
 }
 
-func (f *misfitFinder) where() string {
+func (f *decodeErrorFinder) where() string {
 	return strings.TrimPrefix(strings.Join(f.path, ""), ".")
 }
 
 // value reads a value, and says why it does not fit; nil when it does. The path then leads to it. No type is as good as
 // one that takes everything.
-func (f *misfitFinder) value(t reflect.Type) *misfit {
+func (f *decodeErrorFinder) value(t reflect.Type) *decodeError {
 	if t == nil || (&inferrer{}).known(pointed(t)) != nil || pointed(t).Implements(choosesType) {
 		return f.single(t)
 	}
@@ -111,7 +111,7 @@ func (f *misfitFinder) value(t reflect.Type) *misfit {
 }
 
 // single reads a value whose type contains no others, or decodes itself.
-func (f *misfitFinder) single(t reflect.Type) *misfit {
+func (f *decodeErrorFinder) single(t reflect.Type) *decodeError {
 	var raw json.RawMessage
 	if _ = f.in.Decode(&raw); raw == nil || t == nil {
 		return nil
@@ -119,12 +119,12 @@ func (f *misfitFinder) single(t reflect.Type) *misfit {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(reflect.New(t).Interface()); err != nil {
-		return misfitOf(err, pointed(t), raw)
+		return decodeErrorOf(err, pointed(t), raw)
 	}
 	return nil
 }
 
-func (f *misfitFinder) elements(t reflect.Type) *misfit {
+func (f *decodeErrorFinder) elements(t reflect.Type) *decodeError {
 	for n := 0; f.in.More(); n++ {
 		f.path = append(f.path, "["+strconv.Itoa(n)+"]")
 		if m := f.value(t.Elem()); m != nil {
@@ -136,7 +136,7 @@ func (f *misfitFinder) elements(t reflect.Type) *misfit {
 	return nil
 }
 
-func (f *misfitFinder) members(t reflect.Type) *misfit {
+func (f *decodeErrorFinder) members(t reflect.Type) *decodeError {
 	if f.fields[t] == nil && t.Kind() == reflect.Struct {
 		var i inferrer
 		f.fields[t] = i.visible(i.fields(nil, t, field{}, nil))
@@ -179,22 +179,22 @@ func memberType(t reflect.Type, fields []field, name string) reflect.Type {
 }
 
 // misnamed says why a name does not fit the key type of a map.
-func misnamed(key reflect.Type, name string) *misfit {
+func misnamed(key reflect.Type, name string) *decodeError {
 	object := reflect.New(reflect.MapOf(key, rawType))
 	err := json.Unmarshal([]byte("{"+quote(name)+":0}"), object.Interface())
 	if err == nil {
 		return nil
 	}
-	m := misfitOf(err, key, json.RawMessage(quote(name)))
+	m := decodeErrorOf(err, key, json.RawMessage(quote(name)))
 	m.must, m.got, m.give = "a member whose name is "+m.must, quote(name), "a name that is "+m.give
 	return m
 }
 
-// misfitOf says what is wrong with a value of a type that contains no others, or decodes itself.
-func misfitOf(err error, t reflect.Type, raw json.RawMessage) *misfit {
+// decodeErrorOf says what is wrong with a value of a type that contains no others, or decodes itself.
+func decodeErrorOf(err error, t reflect.Type, raw json.RawMessage) *decodeError {
 	wrong, ok := err.(*json.UnmarshalTypeError) //nolint:errorlint // a wrapped one is about another type
 	if !ok || pointed(wrong.Type) != t {
-		return ownMisfit(err, t, raw)
+		return ownDecodeError(err, t, raw)
 	}
 	number, isNumber := strings.CutPrefix(wrong.Value, "number ")
 	got := number
@@ -220,14 +220,14 @@ func misfitOf(err error, t reflect.Type, raw json.RawMessage) *misfit {
 	return m
 }
 
-func mistyped(err error, t reflect.Type, got string) *misfit {
-	return &misfit{cause: err, must: typeWord(t), got: got, give: typeWord(t)}
+func mistyped(err error, t reflect.Type, got string) *decodeError {
+	return &decodeError{cause: err, must: typeWord(t), got: got, give: typeWord(t)}
 }
 
-// ownMisfit is the misfit of a value that its type refuses, with the reason unless the name of the type says it all.
-func ownMisfit(err error, t reflect.Type, raw json.RawMessage) *misfit {
+// ownDecodeError is for a value that its type refuses, with the reason unless the name of the type says it all.
+func ownDecodeError(err error, t reflect.Type, raw json.RawMessage) *decodeError {
 	if t.Implements(choosesType) { // its errors are in plain words
-		return &misfit{cause: err, why: err.Error()}
+		return &decodeError{cause: err, why: err.Error()}
 	}
 	m := mistyped(err, t, textutil.CutRunes(string(raw), maxShown, "..."))
 	if t != timeType && t != durationTextType && (implements(t, readsJSON) || implements(t, readsText)) {
