@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -147,12 +148,18 @@ func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 	return sdk.Text("No tool fits. Try other words for what it should do, or fewer."), nil
 }
 
+// maxNotSearched is how many plugins that were not searched a result names.
+const maxNotSearched = 10
+
 // notSearched says which plugins could not be listed, for a model that would otherwise conclude that there is no tool.
 func notSearched(problems []error) (plugins []string) {
 	for _, p := range problems {
 		if e, ok := errors.AsType[*sdk.Error](p); ok && problemTool(p) == "" {
 			plugins = append(plugins, cutText(strings.TrimSuffix(e.Message, "; nothing was run"), 200))
 		}
+	}
+	if more := len(plugins) - maxNotSearched; more > 0 {
+		plugins = append(plugins[:maxNotSearched], strconv.Itoa(more)+" more plugins")
 	}
 	return plugins
 }

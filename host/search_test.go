@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -440,6 +441,14 @@ func TestSearchSaysWhatWasNotSearched(t *testing.T) {
 			if succeeded(t, r); !strings.HasSuffix(r.Text(), want) {
 				t.Errorf("%s: found %s", query, r.Text())
 			}
+		}
+		many := map[string]host.Plugin{}
+		for n := range 12 {
+			many[fmt.Sprint("late", n)] = starting
+		}
+		r := newHost(t, many, host.Options{}).Call(t.Context(), call(host.SearchToolName, `{"query":"run"}`))
+		if got := r.Text(); strings.Count(got, "did not list") != 10 || !strings.Contains(got, "; 2 more plugins. Search") {
+			t.Errorf("of twelve plugins: %s", got)
 		}
 	})
 }

@@ -92,13 +92,13 @@ func (e *endpoint) onlyServed(out *host.Result) {
 	}
 	served := e.catalog.now() // after the search, which finds tools of plugins that have just been listed
 	tools := found.Tools
-	found.Tools = nil
+	found.Tools = []foundTool{}
 	for _, t := range tools {
 		if served.full[t.Name] != nil {
 			found.Tools = append(found.Tools, foundTool{t.Name, t.Description, objectSchema(t.InputSchema)})
 		}
 	}
-	if len(found.Tools) == 0 {
+	if len(found.Tools)+len(found.NotSearched) == 0 {
 		out.Structured, out.Content = nil, sdk.Text("No tool fits. Try other words for what it should do, or fewer.").Content
 		return
 	}

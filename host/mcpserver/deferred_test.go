@@ -76,14 +76,15 @@ func TestDeferredListIsSmall(t *testing.T) {
 func TestDeferredSearchSaysWhatWasNotSearched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &fake{hold: make(chan struct{})}
-		w := (&setup{plugins: map[string]*fake{"slow": slow, "p": {tools: []sdk.Tool{readOnly("t")}}},
-			options: Options{Deferred: true}}).stdio(t)
+		w := (&setup{plugins: map[string]*fake{"slow": slow, "p": {tools: []sdk.Tool{readOnly("t"), readOnly("unserved")}},
+			"q": {tools: []sdk.Tool{readOnly("Unserved")}}}, options: Options{Deferred: true, PlainNames: true}}).stdio(t)
 		w.handshake("2025-11-25", "{}")
 		for query, want := range map[string]string{"t": `"not_searched":["plugin \"slow\" did not list`,
+			"unserved":   `"tools":[],"not_searched":["plugin \"slow\" did not list`,
 			"xyzzyqwert": `Not searched: plugin \"slow\" did not list`} {
 			r := w.request("tools/call", `{"name":"toolhost__search","arguments":{"query":"`+query+`"}}`)
 			if !strings.Contains(string(r.Result), want) {
-				t.Errorf("%s: found %s", query, r.Result)
+				t.Errorf("%s: found %s, %+v", query, r.Result, r.Error)
 			}
 		}
 		close(slow.hold)

@@ -273,9 +273,10 @@ func (c *catalog) build() *servedTools {
 			continue
 		}
 		t := owners[key][0]
-		d := newDefinition(c.naming.served(t.Name), t)
 		meta := c.lists != nil && slices.Contains(deferredTools, t)
+		d := newDefinition(t.Name, t) // the search and its description name these tools, also where names are plain
 		if !meta {
+			d = newDefinition(c.naming.served(t.Name), t)
 			out.full[t.Name] = d
 		}
 		if meta || c.lists == nil || c.lists(t.Name) {
