@@ -73,6 +73,12 @@ func newMCP(g *globals) *cobra.Command {
 }
 
 func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
+	switch {
+	case len(f.list) > 0 && !f.deferred:
+		return errors.New("--list goes with --deferred; without that, all tools are listed")
+	case f.stateless && f.http == "":
+		return errors.New("--stateless goes with --http")
+	}
 	c, err := bootstrap.Load(g.options())
 	if err != nil {
 		return err
