@@ -53,7 +53,7 @@ func searchTool() sdk.Tool {
 func checkGlobs(globs []string) error {
 	for _, g := range globs {
 		if _, err := path.Match(g, ""); err != nil {
-			return fmt.Errorf("mcpserver: %q is no pattern of tool names, such as readfile__*", g)
+			return fmt.Errorf("mcpserver: %q is not a pattern of tool names, such as readfile__*", g)
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func (q *Question) ReadAnswer(raw json.RawMessage) (Answer, error) {
 }
 
 // errForm is of a schema that is no form.
-var errForm = errors.New("it is no form: a form is an object of texts, numbers, yes or no, and choices")
+var errForm = errors.New("it is not a form: a form is an object of texts, numbers, yes or no, and choices")
 
 // Waiting are the calls of a plugin that wait for answers, by the ids that their callers have.
 type Waiting[T comparable] struct {

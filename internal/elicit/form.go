@@ -69,7 +69,7 @@ func ParseForm(schema json.RawMessage) (*Form, error) {
 		case "string", "number", "integer", "boolean":
 		case "array":
 			if f.Items == nil || f.Items.Type != "" && f.Items.Type != "string" {
-				return nil, fmt.Errorf("its field %.60q is a list of what is no choice", name)
+				return nil, fmt.Errorf("its field %.60q is a list of what is not a choice", name)
 			}
 		default:
 			return nil, fmt.Errorf("its field %.60q has the type %.40q; there are string, number, integer, boolean, and "+
@@ -85,7 +85,7 @@ func ParseForm(schema json.RawMessage) (*Form, error) {
 	}
 	for _, name := range in.Required {
 		if out.fields[name] == nil {
-			return nil, fmt.Errorf("it requires %.60q, which is no field", name)
+			return nil, fmt.Errorf("it requires %.60q, which is not a field", name)
 		}
 	}
 	out.required = in.Required

@@ -104,7 +104,7 @@ func (c *Client) Remove(file []byte, name string) ([]byte, error) {
 	if s.RunsToolhost() || len(s.Command) == 0 && s.URL != "" && name == "toolhost" {
 		return change.Remove(c.Syntax, file)
 	}
-	return nil, &document.ByHandError{Line: entry.Line, Reason: fmt.Sprintf("%q is no entry that runs toolhost", name)}
+	return nil, &document.ByHandError{Line: entry.Line, Reason: fmt.Sprintf("%q is not an entry that runs toolhost", name)}
 }
 
 func (c *Client) change(e Entry) (document.Change, error) {

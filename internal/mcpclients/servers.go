@@ -421,7 +421,7 @@ func (r *reading) times() {
 		}
 		count, err := strconv.ParseFloat(n.Text, 64)
 		if err != nil || count < 0 || n.Kind != document.Number {
-			r.note("%s is no time", t.name)
+			r.note("%s is not a time", t.name)
 			continue
 		}
 		if t.unit == 0 {

@@ -123,9 +123,9 @@ func TestBadToolsCostNoOthers(t *testing.T) {
 		`{"name":" "}`:   `the tool " " is left out: it has no name`,
 		`{"name":["x"]}`: "tool 2 of the list is left out: it has no name",
 		tool("s", `"inputSchema":{"type":"string"}`):                                                         `the tool "s" is left out: its arguments would have the type "string"`,
-		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}`): `the tool "h" is left out: x-mcp-header of the property "a": the property is no string`,
+		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}`): `the tool "h" is left out: x-mcp-header of the property "a": the property is not a string`,
 		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a `+
-			`b"}}}`): `is no name of a header`,
+			`b"}}}`): `is not a name of a header`,
 		tool("h", `"inputSchema":{"type":"object","items":{"properties":{"a":{"type":"string",`+
 			`"x-mcp-header":"A"}}}}`): `does not belong to one argument`,
 		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},`+

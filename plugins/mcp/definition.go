@@ -320,12 +320,12 @@ func addHeader(out *[]paramHeader, name, propertyType json.RawMessage, path []st
 	case !reachable || len(path) == 0:
 		return fmt.Errorf("%s does not belong to one argument", where)
 	case !ok || !headerName.MatchString(n):
-		return fmt.Errorf("%s is no name of a header: %.60s", where, name)
+		return fmt.Errorf("%s is not a name of a header: %.60s", where, name)
 	}
 	switch t, _ := text(propertyType); t {
 	case "string", "integer", "boolean", "number":
 	default:
-		return fmt.Errorf("%s: the property is no string, number or boolean", where)
+		return fmt.Errorf("%s: the property is not a string, number or boolean", where)
 	}
 	*out = append(*out, paramHeader{n, path})
 	return nil

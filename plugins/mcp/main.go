@@ -41,7 +41,7 @@ func account(verb string, in io.Reader, out, errOut io.Writer) int {
 	verbs := map[string]func(context.Context, oauth.Server, io.Writer) error{"login": oauth.Login, "logout": oauth.Logout}
 	run := verbs[verb]
 	if run == nil {
-		fmt.Fprintf(errOut, "%q is no command of this plugin; `toolhost mcp login PLUGIN` runs it with login\n", verb)
+		fmt.Fprintf(errOut, "%q is not a command of this plugin; `toolhost mcp login PLUGIN` runs it with login\n", verb)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -415,7 +415,7 @@ func (s *settings) header(ctx context.Context) http.Header {
 func (s *settings) openCommand(ctx context.Context, workdir string) (client.Transport, error) {
 	dir := cmp.Or(s.cwd, workdir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the folder %s, in which it starts, does not exist or is no folder", dir)
+		return nil, fmt.Errorf("the folder %s, in which it starts, does not exist or is not a folder", dir)
 	}
 	env := append(nesting.Starting(proctree.Environ()), "PWD="+dir)
 	for name, value := range s.env {

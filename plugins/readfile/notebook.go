@@ -163,7 +163,7 @@ func (n *notebook) outputs(data json.RawMessage) error {
 		return nil
 	}
 	dec, i := json.NewDecoder(bytes.NewReader(data)), 0
-	return each(dec, '[', errors.New("a cell's outputs are no list"), func() error {
+	return each(dec, '[', errors.New("a cell's outputs are not a list"), func() error {
 		if i++; i > maxOutputs {
 			if i == maxOutputs+1 {
 				fmt.Fprintf(&n.out, "--- only the first %d outputs of cell %d are shown; raw=true reads all ---\n", maxOutputs,

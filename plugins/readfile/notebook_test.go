@@ -111,7 +111,7 @@ func TestBrokenNotebooks(t *testing.T) {
 		{"a cell of another kind", `{"cells":[1]}`, "cannot unmarshal number"},
 		{"a source of another kind", `{"cells":[{"source":7}]}`, "cannot unmarshal number"},
 		{"a list of another kind", `{"cells":[{"source":[7]}]}`, "cannot unmarshal number"},
-		{"outputs of another kind", `{"cells":[{"outputs":{}}]}`, "a cell's outputs are no list"},
+		{"outputs of another kind", `{"cells":[{"outputs":{}}]}`, "a cell's outputs are not a list"},
 		{"a form of another kind", `{"cells":[{"outputs":[{"data":{"text/plain":{}}}]}]}`, "cannot unmarshal object"},
 		{"deep", `{"cells":` + strings.Repeat("[", 20_000), "max depth"},
 	}

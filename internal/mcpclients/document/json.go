@@ -203,7 +203,7 @@ func (p *jsonParser) word(n *Node) {
 	default:
 		n.Kind = Number
 		if end == p.at || !json.Valid(p.data[p.at:end]) {
-			p.fail("this is no value of JSON; text needs double quotes")
+			p.fail("this is not a value of JSON; text needs double quotes")
 		}
 	}
 	p.at = end

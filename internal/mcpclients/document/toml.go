@@ -145,7 +145,7 @@ func (p *tomlParser) descend(n *Node, path []string) *Node {
 			next = next.Items[len(next.Items)-1]
 		}
 		if next.Kind != Object || next.form == inline {
-			p.fail("%s is no table that can be added to; it is on line %d", name, next.Line)
+			p.fail("%s is not a table that can be added to; it is on line %d", name, next.Line)
 			return nil
 		}
 		n = next
@@ -382,7 +382,7 @@ func (p *tomlParser) tomlWord(n *Node) {
 	case tomlDate().MatchString(word):
 		n.Kind = Other
 	default:
-		p.fail("this is no value of TOML; text needs quotes")
+		p.fail("this is not a value of TOML; text needs quotes")
 	}
 	p.at += len(word)
 }

@@ -136,7 +136,7 @@ func (c *yamlConverter) members(n *Node, from *yaml.Node, depth int) {
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		key := from.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			c.fail(key, "a key that is no text")
+			c.fail(key, "a key that is not a text")
 			return
 		}
 		if line, twice := seen[key.Value]; twice {

@@ -22,7 +22,7 @@ type OpenFunc func(ctx context.Context) (Transport, error)
 // left open.
 func Dial(ctx context.Context, open OpenFunc, o Options) (*Session, error) {
 	if o.Revision != "" && !slices.Contains(revisions, o.Revision) {
-		return nil, fmt.Errorf("%q is no protocol revision that this client speaks; use one of %q", o.Revision, revisions)
+		return nil, fmt.Errorf("%q is not a protocol revision that this client speaks; use one of %q", o.Revision, revisions)
 	}
 	if o.Revision == "" && o.Expected != "" && o.Expected < Revision20260728 {
 		handshake := o

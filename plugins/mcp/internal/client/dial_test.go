@@ -95,7 +95,7 @@ func TestDialFails(t *testing.T) {
 		modes        []string
 		want         string
 	}{
-		{"no such revision", "2023-01-01", nil, `"2023-01-01" is no protocol revision that this client speaks`},
+		{"no such revision", "2023-01-01", nil, `"2023-01-01" is not a protocol revision that this client speaks`},
 		{"pinned and not spoken", "2026-07-28", nil, "Method not found (JSON-RPC error -32601)"},
 		{"pinned and exit", "2026-07-28", []string{"exits-on-discover"}, "the server ended with exit code 7"},
 		{"another revision than pinned", "2025-06-18", []string{"2024-11-05"},

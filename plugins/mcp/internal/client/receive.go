@@ -176,7 +176,7 @@ func (s *Session) junk(text []byte, from string, err error) {
 		s.failRequest(from, errors.New(reason))
 		return
 	}
-	s.warn("junk", fmt.Sprintf("the server writes lines that are no messages to its standard output, which is for "+
+	s.warn("junk", fmt.Sprintf("the server writes lines that are not messages to its standard output, which is for "+
 		"messages; logs belong on standard error. They are skipped. The first: %q",
 		textutil.Cut(string(text[:min(len(text), 400)]), 200)))
 }

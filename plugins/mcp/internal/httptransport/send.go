@@ -179,7 +179,7 @@ func (t *Transport) beginSession(a *response) error {
 	id := a.Header.Get(headerSession)
 	if len(id) > maxEventID || !isHeaderText(id) {
 		return &sdk.Error{Name: "BadReply",
-			Message: fmt.Sprintf("the MCP server at %s gave a session id of %d bytes that is no header value", t.shown(),
+			Message: fmt.Sprintf("the MCP server at %s gave a session id of %d bytes that is not a header value", t.shown(),
 				len(id))}
 	}
 	t.mu.Lock()

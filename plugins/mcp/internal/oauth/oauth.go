@@ -178,7 +178,7 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is no public address, and the MCP server is at one; a login there is refused", to.Addr())
+	return fmt.Errorf("%s is not a public address, and the MCP server is at one; a login there is refused", to.Addr())
 }
 
 // forResource adds the resource that a token is for to its refresh, as RFC 8707 asks.
