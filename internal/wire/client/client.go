@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -272,11 +273,8 @@ func withOutcome(err error, o sdk.Outcome) error {
 // broken distinguishes an ended ctx and an oversized message from a broken connection.
 func broken(ctx context.Context, err error, delivered bool) error {
 	code, said := status.Code(err), oneLine(status.Convert(err).Message(), maxStatus)
-	_, hasDeadline := ctx.Deadline()
 	switch {
-	case ctx.Err() != nil:
-		return sdk.EndedError(ctx)
-	case code == codes.DeadlineExceeded && hasDeadline: // the plugin's clock was a moment faster than ours
+	case ctx.Err() != nil, code == codes.DeadlineExceeded && callctx.DeadlinePassed(ctx): // the plugin saw it first
 		return sdk.EndedError(ctx)
 	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",

@@ -46,6 +46,8 @@ func TestBroken(t *testing.T) {
 	defer cancel()
 	limited, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
+	ending, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
 	for name, c := range map[string]struct {
 		ctx       context.Context
 		err       error
@@ -54,7 +56,8 @@ func TestBroken(t *testing.T) {
 	}{
 		"the caller gave up":                {ended, io.EOF, true, sdk.CodeCanceled},
 		"the deadline passed":               {late, io.EOF, true, sdk.CodeTimeout},
-		"the plugin saw the deadline first": {limited, status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeTimeout},
+		"the plugin saw the deadline first": {ending, status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeTimeout},
+		"the deadline is far":               {limited, status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeInternal},
 		"there is no deadline":              {t.Context(), status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeInternal},
 		"one message is too large": {t.Context(), status.Error(codes.ResourceExhausted, "Sent message larger than max"), true,
 			sdk.CodeResultTooLarge},
