@@ -81,7 +81,7 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer how.Release()
-	var stdout, stderr boundedBuffer
+	stdout, stderr := boundedBuffer{full: cancel}, boundedBuffer{}
 	cmd := how.Command(d.Dir)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	exit, err := cmd.Run(ctx)
@@ -89,6 +89,8 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	switch {
 	case caller.Err() != nil:
 		return nil, caller.Err()
+	case stdout.over:
+		return nil, fmt.Errorf("%s printed more than %d bytes, and was stopped", d.Command[0], maxDiscovery)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], limit)
 	case notStarted:
@@ -105,8 +107,6 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 			err = fmt.Errorf("%w (%s)", err, how.Hint)
 		}
 		return nil, err
-	case stdout.over:
-		return nil, fmt.Errorf("%s printed more than %d bytes", d.Command[0], maxDiscovery)
 	}
 	return stdout.kept, nil
 }
@@ -154,7 +154,7 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 	for i, raw := range elements {
 		s, err := d.parseSpec(raw)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("element %d: %w", i+1, err))
+			wrong = append(wrong, fmt.Errorf("element %d: %.300s", i+1, err.Error())) // it may quote all that was printed
 			continue
 		}
 		specs = append(specs, s)
@@ -173,7 +173,10 @@ func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&p); err != nil {
+	err := decoder.Decode(&p)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return Spec{}, fmt.Errorf("%s must not be a %s", cmp.Or(e.Field, "a plugin"), e.Value)
+	} else if err != nil {
 		return Spec{}, err
 	}
 	s := Spec{Name: p.Name, Command: p.Command, Env: p.Env, SHA256: p.SHA256, Eager: p.Eager, Config: p.Config,
@@ -207,12 +210,15 @@ func withoutPath(err error) error {
 type boundedBuffer struct {
 	kept []byte
 	over bool
+	full func() // called for what there is no room for; nil: that is dropped
 }
 
 // Write never fails.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	room := maxDiscovery - len(b.kept)
-	b.over = b.over || len(p) > room
 	b.kept = append(b.kept, p[:min(len(p), room)]...)
+	if b.over = b.over || len(p) > room; b.over && b.full != nil {
+		b.full()
+	}
 	return len(p), nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -56,13 +57,18 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		f.specs[s.Name], f.configured[s.Name] = s, true // the configuration has checked that the name is unique
 	}
 	f.addPrograms(programs)
-	for _, d := range from.Commands {
-		out, err := d.run(ctx)
-		if err != nil {
-			f.problem("%s: %s: %w", d.Source, d.title(), err)
+	printed, failed := make([][]byte, len(from.Commands)), make([]error, len(from.Commands))
+	var commands sync.WaitGroup // at once: those that hang take no longer than one
+	for i, d := range from.Commands {
+		commands.Go(func() { printed[i], failed[i] = d.run(ctx) })
+	}
+	commands.Wait()
+	for i, d := range from.Commands {
+		if failed[i] != nil {
+			f.problem("%s: %s: %w", d.Source, d.title(), failed[i])
 			continue
 		}
-		specs, err := d.parse(out)
+		specs, err := d.parse(printed[i])
 		if err != nil {
 			f.problem("%s: %s: %s: %w", d.Source, d.title(), d.Command[0], err)
 		}

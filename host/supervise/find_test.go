@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,6 +93,11 @@ func TestDiscoveryCommandsThatFail(t *testing.T) {
 		"hangs":         {"sleep 1000", "did not end within 200ms"},
 		"leaves a hang": {"sleep 1000 &", "must print a JSON array"},
 		"too much":      {"head -c 2000000 /dev/zero", "printed more than"},
+		"no end":        {"exec yes", "printed more than"},
+		"a number":      {"echo '[5]'", "element 1: a plugin must not be a number"},
+		"a text":        {`echo '[{"name":"a","command":"./x"}]'`, "element 1: command must not be a string"},
+		"a long name":   {`printf '[{"name":"%0999999d"}]' 0`, "must match"},
+		"a long field":  {`printf '[{"%0999999d":1}]' 0`, "element 1: json: unknown field"},
 	}
 	scripts := map[string]string{} // written before any runs: a process that is forked meanwhile would keep them open
 	for name, c := range cases {
@@ -109,6 +115,9 @@ func TestDiscoveryCommandsThatFail(t *testing.T) {
 				t.Error(specs)
 			}
 			checkProblems(t, problems, c.words, `config.hcl:1: plugin_discovery "x"`)
+			if n := len(errors.Join(problems...).Error()); n > 2000 {
+				t.Errorf("the problems have %d bytes", n)
+			}
 		})
 	}
 	_, problems := Find(t.Context(), Sources{Commands: []Discovery{{Name: "x", Command: []string{"./gone"}, Dir: dir}}})
@@ -138,6 +147,22 @@ func TestDiscoveryOddities(t *testing.T) {
 	cancel()
 	_, problems = Find(canceled, Sources{Commands: commands[1:]})
 	checkProblems(t, problems, "context canceled")
+}
+
+// Commands run at the same time: here each waits for the other.
+func TestDiscoveryCommandsRunTogether(t *testing.T) {
+	dir := t.TempDir()
+	var commands []Discovery
+	for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		body := fmt.Sprintf(`: >%[1]s; until [ -e %[2]s ]; do sleep 0.01; done; echo '[{"name":"%[1]s","command":["x"]}]'`,
+			names[0], names[1])
+		commands = append(commands, Discovery{Name: names[0], Dir: dir, Timeout: patience,
+			Command: []string{script(t, dir, names[0]+".sh", body)}})
+	}
+	specs, problems := Find(t.Context(), Sources{Commands: commands})
+	if len(specs) != 2 || len(problems) > 0 {
+		t.Errorf("specs %+v, problems %v", specs, problems)
+	}
 }
 
 // Many concurrent hosts, starting and ending, do not remove each other's folders.

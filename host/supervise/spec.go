@@ -107,13 +107,13 @@ var Defaults = Spec{
 func (s Spec) Check() error {
 	switch {
 	case !toolname.IsPlugin(s.Name):
-		return fmt.Errorf("plugin name %q must match %s", s.Name, toolname.PluginPattern)
+		return fmt.Errorf("plugin name %.100q must match %s", s.Name, toolname.PluginPattern)
 	case len(s.Command) == 0 || s.Command[0] == "":
 		return fmt.Errorf("plugin %q has no command; set command, or put toolhost-plugin-NAME into plugin_dirs", s.Name)
 	case slices.ContainsFunc(s.Command, func(a string) bool { return strings.ContainsRune(a, 0) }):
 		return fmt.Errorf("plugin %q: the command contains a NUL character", s.Name)
 	case s.SHA256 != "" && !isSHA256(s.SHA256):
-		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %q", s.Name, s.SHA256)
+		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %.100q", s.Name, s.SHA256)
 	case s.Lock.SHA256 != "" && !isSHA256(s.Lock.SHA256):
 		return fmt.Errorf("plugin %q: the locked sha256 must be 64 hex digits, not %q", s.Name, s.Lock.SHA256)
 	}
