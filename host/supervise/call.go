@@ -101,7 +101,7 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	preview, err := g.client.Preview(ctx, r)
 	if broken, ok := c.broken(err); ok {
 		_ = c.stopped() || g.programHasEnded()
-		return nil, p.lost(g, r, broken)
+		return nil, p.lost(g, r, &client.BrokenError{Err: broken.Err}) // the call itself was not made
 	}
 	if ctx.Err() != nil {
 		c.end()
@@ -154,6 +154,7 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 		g.child.kill("it violated the protocol")
 		e.Code, e.Name = sdk.CodeProtocol, "Protocol"
 		e.Message = fmt.Sprintf("plugin %q violated the protocol and is restarted: %v", p.name, broken)
+		e.Suggestion = "This is a bug in the plugin; other arguments may avoid it."
 	default:
 		g.child.addExitFacts(facts)
 		e.Code, e.Name, e.Suggestion = sdk.CodePluginCrashed, "PluginCrashed", "The next call restarts the plugin."

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -356,6 +357,9 @@ func TestCallAfterAViolation(t *testing.T) {
 	for range 5 {
 		_, err := call(t, p, "nothing", "")
 		checkError(t, err, sdk.CodeProtocol, "without a result", `plugin "flood"`)
+		if e, _ := errors.AsType[*sdk.Error](err); !strings.HasPrefix(e.Suggestion, "This is a bug in the plugin") {
+			t.Errorf("it says to do %q", e.Suggestion)
+		}
 		mustCall(t, p, "echo", "")
 		p.Reset() // its crashes are forgotten
 	}

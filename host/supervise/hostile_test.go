@@ -140,6 +140,23 @@ func TestPreviewOfAStoppedPlugin(t *testing.T) {
 	soon(t, "the stopped process is killed", patience, func() bool { return p.Status().State == Crashed })
 }
 
+// A plugin that dies in a preview has not got the call.
+func TestPreviewOfADyingPlugin(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), fixture("good", "good"))
+	mustCall(t, p, "echo", "")
+	stop(t, p.Status().PID)
+	ended := make(chan error, 1)
+	go func() { _, err := p.Preview(t.Context(), request("echo", "")); ended <- err }()
+	soon(t, "it is asked", patience, func() bool { return p.Status().Calls == 1 })
+	kill(p, Ready)
+	err := <-ended
+	checkError(t, err, sdk.CodePluginCrashed, "died before the call reached it")
+	if e, _ := errors.AsType[*sdk.Error](err); !strings.Contains(string(e.Details), `"delivered":false`) {
+		t.Errorf("details %s", e.Details)
+	}
+}
+
 // Plugins that can be configured later are not marked invalid.
 func TestRefusalForNow(t *testing.T) {
 	p := add(t, supervisor(t), fixture("later", "later"))
