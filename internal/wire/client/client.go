@@ -115,7 +115,8 @@ func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir 
 		return broken(ctx, err, true)
 	}
 	if e := errorFromWire(r.GetError()); e != nil {
-		e.Message, e.Suggestion = oneLine(e.Message, maxNotice), oneLine(e.Suggestion, maxNotice) // it is kept as a status
+		e.Message = cmp.Or(oneLine(e.Message, maxNotice), "it gave no reason") // it is kept as a status
+		e.Suggestion = oneLine(e.Suggestion, maxNotice)
 		return e
 	}
 	return nil

@@ -590,4 +590,8 @@ func TestRefusalsAreLines(t *testing.T) {
 			t.Errorf("%d bytes: %.100q", len(got), got)
 		}
 	}
+	c = clientOf(t, refusingPlugin{&foreignPlugin{}, &pluginv1.Error{}})
+	if err := c.Configure(t.Context(), []byte("{}"), "/", nil); err == nil || err.Error() != "it gave no reason" {
+		t.Errorf("a refusal without a text says %v", err)
+	}
 }
