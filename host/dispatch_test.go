@@ -276,6 +276,9 @@ func TestResultsOfThisProcess(t *testing.T) {
 				e.Details != nil || strings.Contains(e.HelpURL, "banana") {
 				t.Errorf("error %+v, want %+v", e, c.want)
 			}
+			if strings.Contains(e.Message, "no message") && e.Suggestion == "" {
+				t.Error("it does not say what to do")
+			}
 			if _, err := json.Marshal(r); err != nil {
 				t.Error(err)
 			}

@@ -55,6 +55,7 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	}
 	if out.Message == "" {
 		out.Message = fmt.Sprintf("the call failed with %s and no message", cmp.Or(out.Name, "an error without a name"))
+		out.Suggestion = cmp.Or(out.Suggestion, "This is a bug in the plugin: its error needs a text.")
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(out.Details, &object) != nil || object == nil {

@@ -164,7 +164,7 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 					string(e.Attributes))
 			}})
 			if err != nil || result.Error == nil || result.Error.Name != c.name ||
-				!strings.Contains(result.Error.Message, c.text) {
+				!strings.Contains(result.Error.Message, c.text) || result.Error.Suggestion == "" {
 				t.Errorf("the call gives %+v, %v", result, err)
 			}
 			if logged := strings.Contains(strings.Join(log, ""), "plugin_test.go"); logged != c.logged {

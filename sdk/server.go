@@ -162,7 +162,8 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	defer func() { // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
 		if result == nil {
 			result = failed(&Error{Name: "Exited",
-				Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
+				Message:    "the tool " + r.GetTool() + " ended its goroutine instead of returning",
+				Suggestion: "This is a bug in the plugin; other arguments may avoid it."})
 		}
 		if served.asks != nil {
 			err = served.asks.finish(resultToWire(result, large))
