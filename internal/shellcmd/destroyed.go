@@ -69,6 +69,8 @@ var (
 	// inherited are variables that a shell is started with, or sets itself.
 	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|` +
 		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
+	// guarded is a test that fails for a variable without a value, or for one with a value.
+	guarded = lazy.Regexp(`(?:\[\[?|\btest) (?:! )?(?:-[nzde] )?"\$\{?(\w+)(?::-)?\}?"|\[\[ (?:! )?-[nzde] \$\{?(\w+)\b`)
 	// setsAny are commands that may set a variable without naming it, and set -u, with which none is empty.
 	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|nounset)\b|(^|[\s;&|({])\.\s|` +
 		`\bset\s+-\w*u`)
@@ -94,6 +96,9 @@ func (f *floor) unset(name string) bool {
 	w := f.outer
 	if w.words == nil {
 		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
+		for _, m := range guarded().FindAllStringSubmatch(w.text, -1) {
+			w.words[m[1]+m[2]] = true
+		}
 		for i := 0; i < len(w.text); i++ {
 			begin := i
 			for i < len(w.text) && isWordByte(w.text[i]) {

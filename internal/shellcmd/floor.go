@@ -122,8 +122,13 @@ func (f *floor) written(i int) string {
 		}
 		return f.nested("set --" + set + "\n" + ran)
 	}
-	if text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n")); text != "" {
-		for _, x := range append(c.written(), c.redirected()...) {
+	from, to := c.copied()
+	text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n"))
+	for n := 0; n < len(from) && text == ""; n++ {
+		text = f.files[c.found(from[n].Text)]
+	}
+	if text != "" {
+		for _, x := range slices.Concat(c.written(), c.redirected(), to) {
 			if name := c.found(x.Text); x.Static {
 				f.files[name] = c.after(f.files[name], text)
 			}

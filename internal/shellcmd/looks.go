@@ -24,7 +24,7 @@ var dryRuns = sync.OnceValue(func() map[string]lazy.Words {
 		"kubectl|oc apply|create|delete|replace|patch|scale|run|expose|annotate|label|set": "--dry-run=client " +
 			"--dry-run=server",
 		"helm install|upgrade|uninstall|rollback": "--dry-run --dry-run=client --dry-run=server",
-		"aws s3": "--dryrun", "bq query": "--dry_run",
+		"aws s3": "--dryrun", "make": "-n --dry-run --just-print", "bq query": "--dry_run",
 		"ansible-playbook": "--check -C --syntax-check --list-hosts --list-tasks --list-tags",
 	} {
 		for _, words := range spelledOut(strings.Fields(commands)) {
@@ -251,7 +251,7 @@ var (
 	adds = lazy.Regexp(`(?i)^(?:insert into\b(\s+(?:table\s+)?function\b|\s*/\*|\s*--)?|(?:create (?:table|` +
 		`(?:unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add)\b)`)
 	// changes are words by which a query may do more: in other statements, and functions that write or run something.
-	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
+	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|disable|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
 		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
 		`pg_(read|write|ls|terminate|cancel|rotate|reload|switch|create|drop|advisory|notify|promote|sleep|logical|` +
 		`replication|file|import|start|stop|backup)\w*)\b|\\|` + "`")

@@ -213,7 +213,7 @@ var (
 		`solana|anthropic)|Library/(Keychains|Cookies)|etc/(wireguard|openvpn|NetworkManager/system-connections|` +
 		`krb5\.keytab))[^/]*(/|$)`)
 	// environment is that of a process, and inQuotes a path in a program that is given as text.
-	environment = lazy.Regexp(`^/proc/(\w+/(environ|mem)|kcore)$|^/dev/input/`)
+	environment = lazy.Regexp(`^/proc/([^/]+/(environ|mem)|kcore)$|^/dev/input/`)
 	inQuotes    = lazy.Regexp(`["']([~/][^"'\s]*)["']`)
 )
 

@@ -66,7 +66,7 @@ func (s *Script) harms(c Context) (list []string) {
 		part := &s.Commands[i]
 		p := c.workdirs(part.dirs)
 		p.lost = lost
-		if why := harm(part, p); why != "" && !part.deletesOwn(own) {
+		if why := cmp.Or(harm(part, p), s.changesFound(i, p)); why != "" && !part.deletesOwn(own) {
 			list = append(list, part.Text+": "+why)
 		}
 		if lazy.Words("cd pushd popd").Has(part.Name) && len(part.Doubts) > 0 {
@@ -84,6 +84,39 @@ func (s *Script) harms(c Context) (list []string) {
 		}
 	}
 	return list
+}
+
+// changesFound says where find looks for the files that the command at i changes, if that is not the workspace.
+func (s *Script) changesFound(i int, p workdirs) string {
+	c := s.Commands[i]
+	place := func(a Word) bool { return a.Text == "{}" || a.Text == "%" }
+	if !c.gainsWords() {
+		return ""
+	} else if !slices.ContainsFunc(c.Args, place) {
+		c.Args = append(slices.Clip(c.Args), static("{}"))
+	}
+	at := i - 1
+	for at >= c.input.from && !lazy.Words("find fd grep rg ls").Has(s.Commands[at].Name) {
+		at--
+	}
+	if at < c.input.from || !slices.ContainsFunc(c.written(), place) {
+		return ""
+	}
+	finder := &s.Commands[at]
+	option := func(a Word) bool { return strings.HasPrefix(a.Text, "-") }
+	folders, _ := splitOptions(finder.Args, "-e -g -t -A -B -C --include --exclude --glob --type")
+	switch end := slices.IndexFunc(finder.Args, option); {
+	case finder.Name == "find" && end >= 0:
+		folders = finder.Args[:end]
+	case finder.Name != "find" && finder.Name != "ls": // with a pattern before them
+		folders = folders[min(1, len(folders)):]
+	}
+	for _, a := range folders {
+		if why := p.write(a); why != "" && !p.temporary(a) {
+			return "it writes to files that " + finder.Name + " names, and " + why
+		}
+	}
+	return ""
 }
 
 // deletesOwn reports rm with such files alone.
@@ -205,7 +238,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			release, cargo workspaces publish, stack|cabal|conda|anaconda upload, docker* build|buildx --push,
 			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh gist
 			create|edit, gh repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret
-			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy, eas
+			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy,
+			make|just|task|rake|mage|yarn|pnpm|bun deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish,
+			npm|yarn|pnpm|bun run deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish|release, eas
 			submit|update|deploy, fastlane release|deliver|supply|pilot|beta`},
 		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm adduser|profile,
 			yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login, gh ssh-key|gpg-key
@@ -219,14 +254,14 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			firestore:delete|database:remove, mongorestore --drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex
 			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel
 			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down,
-			git lfs prune`},
+			git lfs prune, flask db downgrade`},
 		{changesSystems, `docker* context use`},
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
 			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh|ttyd|gotty|wetty|code-server, git
 			daemon|instaweb, bore local, zrok share, devtunnel host, lt --port|-p, code tunnel`},
-		{"it removes traces", `history -c|-d|-w`},
+		{"it removes traces", `history -c|-d|-w, unset HISTFILE`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
@@ -289,7 +324,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if u.prefix[0] == "chmod" && keepsRights(c.Args) {
 			continue
 		}
-		if deniesAs(u.prefix, c) && (u.says != reachesAll || !c.spared(p)) {
+		if deniesAs(u.prefix, c) && !c.spared(p) {
 			return u.says
 		}
 	}

@@ -47,18 +47,14 @@ func (w *walker) shell(at int) {
 	}
 }
 
-// background is a single &.
-var background = lazy.Regexp(`(^|[^&])&([^&]|$)`)
-
 // otherShell doubts a text that a shell other than bash may read differently.
 func (w *walker) otherShell(at int, text Word) {
 	name := w.all.commands[at].Name
 	if name == "bash" || !text.Static {
 		return
 	}
-	differs := background().MatchString(text.Text) || strings.Contains(text.Text, "&|")
 	switch {
-	case name != "sh" && name != "dash" && name != "zsh", differs, bashOnly().MatchString(text.Text),
+	case name != "sh" && name != "dash" && name != "zsh", bashOnly().MatchString(text.Text),
 		name == "zsh" && zshOnly().MatchString(text.Text):
 		w.severe(at, name+" may read the text in another way than bash")
 	case name == "zsh", !plainText().MatchString(text.Text):
@@ -97,6 +93,15 @@ func shellText(args []Word) (text Word, found, login, sure bool) {
 // setOption are the words after -o that make a shell no less safe.
 const setOption lazy.Words = `pipefail errexit nounset xtrace`
 
+// lasts reports a text in quotes whose only variables are files of mktemp, with the same value when a signal comes.
+func (w *walker) lasts(text string) bool {
+	found := variables().FindAllStringSubmatch(text, 5)
+	return len(found) > 0 && len(found) < 5 && len(found) == strings.Count(text, "$") && text[0] == '"' &&
+		!strings.ContainsAny(text[1:len(text)-1], "\"\\`") && !slices.ContainsFunc(found, func(m []string) bool {
+		return w.variables[m[1]].file != newFile || !w.setOnce(m[1])
+	})
+}
+
 // string takes apart a text that a command runs.
 func (w *walker) string(at int, text Word, via string) {
 	outer := w.all.commands[at]
@@ -108,10 +113,11 @@ func (w *walker) string(at int, text Word, via string) {
 		w.severe(at, "too many shells in shells")
 		return
 	}
-	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop}
+	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop,
+		built: outer.hidden || !strings.Contains(outer.Text, shorten(text.Text))}
 	for _, m := range variables().FindAllStringSubmatch(text.Text, 4) { // those with the same value when a signal comes
 		is := w.variables[m[1]]
-		if via == "trap" && is.kind == folder && is.file == newFile && w.setOnce(m[1]) {
+		if via == "trap" && is.file == newFile && w.setOnce(m[1]) {
 			inner.loopVariable(m[1], is)
 		}
 	}
@@ -203,6 +209,9 @@ func (w *walker) guessHere(at int) {
 // textRunner is for other commands that run text: the part that can be parsed is listed, and it remains a doubt.
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
+	if c.Name == "trap" && len(c.Args) > 0 && w.lasts(c.Args[0].Text) {
+		c.Args[0] = static(strings.ReplaceAll(strings.Trim(c.Args[0].Text, `"`), "'", `"`))
+	}
 	switch late := func(x Word) bool { return !x.Static }; {
 	case c.Name == "eval" && len(c.Args) == 1 && startText().MatchString(c.Args[0].Text):
 		w.doubt(at, "it runs text as commands") // of a tool that is asked for it
@@ -419,6 +428,9 @@ func (w *walker) interpreted(at int) {
 	}
 	if c.Name == "unset" && !slices.ContainsFunc(c.Args, func(a Word) bool { return !plainName(a) }) {
 		w.doubt(at, "it sets variables for what follows")
+		for _, a := range c.Args {
+			w.lose(a.Text)
+		}
 		return
 	}
 	if names, ok := plainRead(&c); ok {

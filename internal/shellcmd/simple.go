@@ -17,10 +17,14 @@ func (c *Command) severeDoubt(why string) {
 	c.severe = true
 }
 
+// temporaryPlaces are variables for the folder of temporary files.
+const temporaryPlaces lazy.Words = "TMPDIR TMP TEMP"
+
 // call walks a simple command.
 func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderFlow {
 	at := w.reserve(x)
-	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop}
+	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop,
+		hidden: w.built}
 	for _, a := range x.Assigns {
 		w.keepValue(a)
 		c.Assigns = append(c.Assigns, a.Name.Value)
@@ -41,6 +45,12 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 		w.sets(x.Assigns)
 	} else if len(x.Args) == 0 {
 		w.loseAll(x.Assigns)
+		for i, a := range x.Assigns { // which mean something to programs, but stay what they are
+			if a.Value != nil && a.Index == nil && !a.Append && tempFile().MatchString(w.slice(a.Value)) &&
+				(!inherited().MatchString(a.Name.Value) || temporaryPlaces.Has(a.Name.Value)) {
+				w.sets(x.Assigns[i : i+1])
+			}
+		}
 	}
 	w.put(at, c)
 	if c.Name == "[" || c.Name == "test" {
@@ -226,6 +236,9 @@ func (w *walker) changeDir(c Command, at int) folderFlow {
 	}
 	if why := cdDoubt(c); why != "" || w.loop || len(c.dirs) > 16 {
 		w.all.commands[at].doubt("where it goes is only known when it runs")
+		if to := c.Args[len(c.Args)-1].where(); why == "" && path.IsAbs(to) {
+			return folderFlow{[]string{to}, c.dirs} // each time
+		}
 		return same
 	}
 	var out []string

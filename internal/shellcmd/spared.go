@@ -48,8 +48,8 @@ var ownMode = lazy.Regexp(`^(0?[67][045][045]|u[+=][rwxX]+|[ugoa]*\+[rxX]+|g?o?-
 const reachesAll = "it can reach all of the machine, or secrets"
 
 // sparedRows are uses of commands of harmfulUses that do no harm: docker run with options that give the container
-// nothing of the machine but its network, variables, and folders of the workspace, and git restore for the index
-// alone.
+// nothing of the machine but its network, variables, and folders of the workspace, the end of containers and images by
+// their names, as docker compose down ends them, of the process at a port, and git restore for the index alone.
 var sparedRows = []row{
 	{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty rm init " +
 		"read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= " +
@@ -57,6 +57,8 @@ var sparedRows = []row{
 		"shm-size= ulimit= l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= " +
 		"pids-limit= cap-drop= health-cmd= health-interval= health-retries= health-timeout= v= volume=",
 		spec{first: true, says: true}},
+	{"docker|podman|nerdctl rm|rmi|kill|image prune", "f force no-prune", spec{}},
+	{"fuser", "k v s 4 6 9 15 TERM KILL INT n=(tcp|udp)", spec{oneDash: true}},
 	{"git restore", "S staged q quiet", spec{}},
 }
 
@@ -65,7 +67,7 @@ var sparedSpecs = sync.OnceValue(func() map[string]*spec { return addRows(map[st
 // spared reports such a use; of git without the options before the sub-command.
 func (c *Command) spared(p workdirs) bool {
 	s, n := c.findIn(sparedSpecs())
-	if s == nil || n == 0 {
+	if s == nil || c.gainsWords() {
 		return false
 	}
 	u := &invocation{command: c}
@@ -74,6 +76,12 @@ func (c *Command) spared(p workdirs) bool {
 		return false
 	case c.Name == "git":
 		return u.has("S", "staged") && !slices.ContainsFunc(u.operands, func(a Word) bool { return !a.Static })
+	case c.Name == "fuser":
+		return !slices.ContainsFunc(u.operands, func(a Word) bool {
+			return !digits(strings.TrimSuffix(strings.TrimSuffix(a.Text, "/tcp"), "/udp"))
+		})
+	case !s.first: // what is removed
+		return !slices.ContainsFunc(u.operands, func(a Word) bool { return !a.Static })
 	case len(u.operands) == 0 || !u.operands[0].Static: // the image
 		return false
 	}
@@ -126,6 +134,15 @@ func (p workdirs) temporary(x Word) bool {
 	})
 }
 
+// temporaryNames reports a pattern for such paths: all in a folder, or all that begin with a name.
+func (p workdirs) temporaryNames(x Word) bool {
+	begin := x.Text[:max(0, strings.IndexAny(x.Text, "*?["))]
+	base := begin[strings.LastIndexByte(begin, '/')+1:]
+	return x.kind == glob && path.IsAbs(begin) && !strings.ContainsAny(x.Text, "'\"\\$`~{") &&
+		!strings.Contains(x.Text, "..") && p.temporary(static(begin)) && !strings.HasPrefix(p.root, begin) &&
+		(base == "" || len(base) > 2 && !strings.HasPrefix(base, "too"))
+}
+
 // intoTemp reports a command that puts files into the folder itself.
 func (p workdirs) intoTemp(c *Command, x Word) bool {
 	return len(p.dirs) == 1 && joined(p.dirs[0], x.where()) == "/tmp" &&
@@ -137,7 +154,23 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
 	`gradle|dart_tool|eggs|DS_Store|terraform|aws-sam|angular|astro|docusaurus|stack-work|hypothesis|zig-cache|build)|` +
 	`Pods|bower_components|DerivedData|cdk\.out|storybook-static|test-results|playwright-report|dist-newstyle|` +
-	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
+	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info|log|prof|out)|cover(age)?\.html|lcov\.info|` +
+	`(package-lock|yarn|pnpm-lock|bun|Cargo|poetry|uv|composer|Gemfile|Podfile)\.(lockb?|json|yaml))$`)
+
+// ownShell is where a command is found that runs here with the words that it shows.
+const ownShell lazy.Words = "trap sh bash dash time timeout nice command env $(...)"
+
+// makesImage reports a word of dd by which it makes a file such as dd makes, or a temporary one.
+func makesImage(word string) bool {
+	name, file, _ := strings.Cut(word, "=")
+	switch name {
+	case "if":
+		return !strings.HasPrefix(file, "/") || lazy.Words("/dev/zero /dev/urandom /dev/random").Has(file)
+	case "of":
+		return temporary(file) || lazy.Words(".img .bin .dat .raw .iso /dev/null").Has(cmp.Or(path.Ext(file), file))
+	}
+	return true
+}
 
 // leftBehind reports files that merging and patching leave; a folder with such a name is a copy that someone made.
 func leftBehind(base string) bool {
@@ -149,17 +182,26 @@ const rebuilt lazy.Words = "build obj"
 
 // deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
 func (c *Command) deletesAgain(p workdirs) bool {
-	operands, _ := splitOptions(c.Args, "")
-	later := slices.Equal(c.Via, []string{"trap"}) // in whatever folder
+	operands, _ := splitOptions(c.Args, "-s --size")
+	later := slices.ContainsFunc(c.Via, func(via string) bool { // in whatever folder
+		return via == "trap" || strings.HasPrefix(via, inFunction)
+	})
 	switch {
+	case c.Name == "dd":
+		return !c.gainsWords() && !slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || !makesImage(a.Text) })
 	case c.Name == "find" && findsMade(c.Args),
 		c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
 		return !slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
-	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 && !later || c.Program.Text != c.Name:
+	case c.Name != "rm" && c.Name != "rmdir" && c.Name != "truncate" || c.Program.Text != c.Name || c.maybe ||
+		c.hidden && !later || c.gainsWords() || slices.ContainsFunc(c.Via, func(via string) bool {
+		return !ownShell.Has(strings.TrimSuffix(via, " -c")) && !strings.HasPrefix(via, inFunction)
+	}):
 		return false
 	}
 	// the workspace may be in a folder with such a name, or have it
-	inRoot := func(a Word) string { return strings.TrimPrefix(path.Clean(cmp.Or(a.where(), a.Text)), p.root+"/") }
+	inRoot := func(a Word) string { // with build/* as build
+		return strings.TrimPrefix(path.Clean(strings.TrimSuffix(cmp.Or(a.where(), a.Text), "/*")), p.root+"/")
+	}
 	beside := map[string]bool{}
 	for _, a := range operands {
 		beside[inRoot(a)] = true
@@ -176,7 +218,8 @@ func (c *Command) deletesAgain(p workdirs) bool {
 			whole && !p.lost && !isHome(path.Join(p.root, folder)) || leftBehind(base) && !deep ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))
-		again = again && !later || p.temporary(a) && (!later || path.IsAbs(a.where()))
+		again = (again || c.Name == "rmdir" && sure && inside) && !later || // which deletes no file
+			p.temporary(a) && (!later && !p.lost || path.IsAbs(a.where())) || p.temporaryNames(a)
 		return !again || !strings.Contains(c.Text, a.Text) // but stands for another word
 	})
 }

@@ -22,123 +22,184 @@ const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar
 // downloads reports such a command, and one that reads on another machine.
 func (c *Command) downloads() bool { return downloaders.Has(c.Name) || c.looks || c.fetchesFiles() }
 
+// A fileFlow is what a text has fetched, and written to files, up to one of its commands.
+type fileFlow struct {
+	script               *Script
+	at                   Context
+	downloaded, unpacked []string          // files, and folders
+	computed             []string          // files that hold what another command has computed
+	content              map[string]string // the texts in files
+	remotes              []string          // of git, that the text adds
+	modules              map[string]bool   // names of what was downloaded
+	entry                bool              // what builds and agents follow was downloaded
+	seen                 map[string]bool   // recipes
+	recipes              int
+}
+
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	var downloaded, unpacked, computed, remotes []string
-	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
-	seen, recipes, entry := map[string]bool{}, 0, false
-	fetched := func(in span) bool {
-		return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return c.downloads() })
-	}
+	f := fileFlow{script: s, at: c, modules: map[string]bool{}, content: map[string]string{}, seen: map[string]bool{}}
 	for i := range s.Commands {
-		part := &s.Commands[i]
-		ran, at := part.ranFile(), part.found(".")
-		asShell := ran != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
-			strings.Contains(part.Program.Text, "/"))
-		given := func(a Word) bool {
-			return a.Static && program().MatchString(a.Text) && slices.Contains(downloaded, part.found(a.Text))
-		}
-		switch {
-		case part.maybe:
-			continue
-		case part.patches() && (fetched(part.input) || slices.ContainsFunc(part.inputs(), func(a Word) bool {
-			return slices.Contains(downloaded, part.found(a.Text)) || a.kind == source && strings.Contains(a.Text, "http")
-		})):
-			why = append(why, part.Text+": it changes files as what was downloaded says")
-		case ran != "" && slices.Contains(downloaded, ran), part.runsFrom(unpacked),
-			(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given),
-			len(modules) > 0 && part.imports(modules),
-			slices.ContainsFunc(unpacked, func(f string) bool { return under(at, f) }) && part.importsOther(),
-			entry && unseen(part) != "":
-			why = append(why, part.Text+": it runs what was downloaded")
-		case databases.Has(part.Name) && content[ran] != "" && !plainQuery(content[ran]):
-			why = append(why, part.Text+": it changes or deletes data")
-		case (asShell || databases.Has(part.Name)) && slices.Contains(computed, ran):
-			why = append(why, part.Text+": it runs what another command has computed")
-		case asShell && content[ran] != "":
-			text := content[ran]
-			if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
-				continue // in another language
-			}
-			content[ran] = "" // which ends texts that write and run themselves
-			if risk, _ := Assess(text, c); risk.Level == "high" {
-				why = append(why, part.Text+": "+risk.Reasons[0])
-			}
-		}
-		if len(content) > 0 && recipeFiles()[part.Name] != "" {
-			if recipes++; recipes > maxRecipes {
-				return append(why, part.Text+": what it runs is not looked into any more")
-			}
-			if text := part.recipe(content); text != "" && !seen[text] {
-				seen[text] = true
-				if recipe, err := parse(text); err == nil {
-					why = append(why, recipe.harms(c)...)
-				}
-			}
-		}
-		if folder := part.clones(); folder != "" {
-			unpacked, modules[path.Base(folder)] = append(unpacked, part.found(folder)), true
-		}
-		sub, rest := part.gitArgs()
-		if sub == "remote" && len(rest) > 2 && rest[0].Text == "add" && address().MatchString(rest[len(rest)-1].Text) {
-			remotes = append(remotes, rest[len(rest)-2].Text)
-		}
-		takes := movesTree.Has(sub) && slices.ContainsFunc(rest, func(a Word) bool {
-			remote, _, _ := strings.Cut(a.Text, "/")
-			return slices.Contains(remotes, remote)
-		})
-		if part.fetchesMany() {
-			unpacked = append(unpacked, ".")
-		}
-		if takes || part.checksOutOthers() {
-			unpacked, entry = append(unpacked, "."), true
-		}
-		files := append(part.written(), part.redirected()...)
-		wraps := i+1 < len(s.Commands) && len(s.Commands[i+1].Via) > len(part.Via) && s.Commands[i+1].downloads()
-		fetches, copies := part.downloads() || fetched(part.input) || wraps, part.fetchesFiles()
-		for _, a := range part.Args {
-			if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
-				files = append(files, static(path.Base(a.Text)))
-			}
-			if _, remote, other := strings.Cut(a.Text, ":"); other && copies { // into a folder, which has its name then
-				files = append(files, static(joined(part.Args[len(part.Args)-1].path(), path.Base(remote))))
-			}
-		}
-		unpacks := archivers.Has(part.Name) && (fetches || slices.ContainsFunc(part.Args, func(a Word) bool {
-			return slices.Contains(downloaded, part.found(a.Text[strings.LastIndexByte(a.Text, '=')+1:]))
-		}))
-		text, computes := "", false
-		if len(files) > 0 {
-			text, computes = writtenText(s.Commands, i), writesUnseen(s.Commands, i)
-		}
-		for _, f := range files {
-			if f.where() == "" {
-				continue
-			}
-			name := part.found(f.where())
-			if unpacks || copies {
-				unpacked = append(unpacked, name)
-			}
-			if unpacks {
-				continue
-			}
-			if fetches {
-				downloaded = append(downloaded, name)
-				entry = entry || filenames.EntryPoint(name) || containerFiles.Has(path.Base(name))
-				if m := module().FindStringSubmatch(name); m != nil {
-					modules[m[1]] = true
-				}
-			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
-				computed = append(computed, name)
-			} else if text != "" {
-				content[name] = part.after(content[name], text)
-			} else if computes {
-				computed = append(computed, name)
-			}
+		if !s.Commands[i].maybe {
+			why = append(why, f.runs(&s.Commands[i])...)
+			f.follow(i)
 		}
 	}
 	return why
+}
+
+// fetches reports commands of which one downloads.
+func (f *fileFlow) fetches(in span) bool {
+	return slices.ContainsFunc(f.script.Commands[in.from:in.to], func(c Command) bool { return c.downloads() })
+}
+
+// isDownloaded reports a word that is such a file, perhaps behind an option.
+func (f *fileFlow) isDownloaded(c *Command, a Word) bool {
+	return slices.Contains(f.downloaded, c.found(a.Text[strings.LastIndexByte(a.Text, '=')+1:]))
+}
+
+// runs says how a command runs what was fetched or written.
+func (f *fileFlow) runs(part *Command) (why []string) {
+	ran, at := part.ranFile(), part.found(".")
+	asShell := ran != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
+		strings.Contains(part.Program.Text, "/"))
+	given := func(a Word) bool { return a.Static && program().MatchString(a.Text) && f.isDownloaded(part, a) }
+	switch {
+	case part.patches() && (f.fetches(part.input) || slices.ContainsFunc(part.inputs(), func(a Word) bool {
+		return f.isDownloaded(part, a) || a.kind == source && strings.Contains(a.Text, "http")
+	})):
+		why = append(why, part.Text+": it changes files as what was downloaded says")
+	case ran != "" && slices.Contains(f.downloaded, ran), part.runsFrom(f.unpacked),
+		(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given),
+		len(f.modules) > 0 && part.imports(f.modules),
+		slices.ContainsFunc(f.unpacked, func(folder string) bool { return under(at, folder) }) && part.importsOther(),
+		f.entry && unseen(part) != "":
+		why = append(why, part.Text+": it runs what was downloaded")
+	case databases.Has(part.Name) && f.content[ran] != "" && !plainQuery(f.content[ran]):
+		why = append(why, part.Text+": it changes or deletes data")
+	case (asShell || databases.Has(part.Name)) && slices.Contains(f.computed, ran):
+		why = append(why, part.Text+": it runs what another command has computed")
+	case asShell && f.content[ran] != "":
+		text := f.content[ran]
+		if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
+			break // in another language
+		}
+		f.content[ran] = "" // which ends texts that write and run themselves
+		if risk, _ := Assess(text, f.at); risk.Level == "high" {
+			why = append(why, part.Text+": "+risk.Reasons[0])
+		}
+	}
+	if len(f.content) == 0 || recipeFiles()[part.Name] == "" {
+		return why
+	}
+	if f.recipes++; f.recipes > maxRecipes {
+		return append(why, part.Text+": what it runs is not looked into any more")
+	}
+	if text := part.recipe(f.content); text != "" && !f.seen[text] {
+		f.seen[text] = true
+		if recipe, err := parse(text); err == nil {
+			why = append(why, recipe.harms(f.at)...)
+		}
+	}
+	return why
+}
+
+// follow keeps what the command at i fetches and writes.
+func (f *fileFlow) follow(i int) {
+	part := &f.script.Commands[i]
+	if folder := part.clones(); folder != "" {
+		f.unpacked, f.modules[path.Base(folder)] = append(f.unpacked, part.found(folder)), true
+	}
+	sub, rest := part.gitArgs()
+	if sub == "remote" && len(rest) > 2 && rest[0].Text == "add" && address().MatchString(rest[len(rest)-1].Text) {
+		f.remotes = append(f.remotes, rest[len(rest)-2].Text)
+	}
+	takes := movesTree.Has(sub) && slices.ContainsFunc(rest, func(a Word) bool {
+		remote, _, _ := strings.Cut(a.Text, "/")
+		return slices.Contains(f.remotes, remote)
+	})
+	if part.fetchesMany() {
+		f.unpacked = append(f.unpacked, ".")
+	}
+	if takes || part.checksOutOthers() {
+		f.unpacked, f.entry = append(f.unpacked, "."), true
+	}
+	from, files := part.copied()
+	files = slices.Concat(part.written(), part.redirected(), files)
+	next := min(i+1, len(f.script.Commands)-1)
+	wraps := len(f.script.Commands[next].Via) > len(part.Via) && f.script.Commands[next].downloads()
+	fetches, copies := part.downloads() || f.fetches(part.input) || wraps, part.fetchesFiles()
+	for _, a := range part.Args {
+		if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
+			files = append(files, static(path.Base(a.Text)))
+		}
+		if _, remote, other := strings.Cut(a.Text, ":"); other && copies { // into a folder, which has its name then
+			files = append(files, static(joined(part.Args[len(part.Args)-1].path(), path.Base(remote))))
+		}
+	}
+	given := func(a Word) bool { return f.isDownloaded(part, a) }
+	fetches = fetches || slices.ContainsFunc(from, given)
+	unpacks := archivers.Has(part.Name) && (fetches || slices.ContainsFunc(part.Args, given))
+	moves := slices.ContainsFunc(from, func(a Word) bool {
+		return slices.ContainsFunc(f.unpacked, func(folder string) bool { return under(part.found(a.Text), folder) })
+	})
+	whole := slices.ContainsFunc(from, func(a Word) bool { return strings.Trim(path.Base(a.Text), ".*") == "" })
+	computes := slices.ContainsFunc(from, func(a Word) bool { return slices.Contains(f.computed, part.found(a.Text)) })
+	text := ""
+	if len(files) > 0 {
+		text, computes = writtenText(f.script.Commands, i), computes || writesUnseen(f.script.Commands, i)
+	}
+	for n := 0; n < len(from) && text == ""; n++ {
+		text = f.content[part.found(from[n].Text)]
+	}
+	for _, file := range files {
+		if file.where() == "" {
+			continue
+		}
+		name := part.found(file.where())
+		if unpacks || copies || moves && (whole || name != part.found(".")) {
+			f.unpacked = append(f.unpacked, name)
+		}
+		switch d := dialects()[usualName(part.Name)]; {
+		case unpacks:
+		case fetches:
+			f.downloaded = append(f.downloaded, name)
+			f.entry = f.entry || filenames.EntryPoint(name) || containerFiles.Has(path.Base(name))
+			if m := module().FindStringSubmatch(name); m != nil {
+				f.modules[m[1]] = true
+			}
+		case d != nil && d.writes != nil && len(part.writes) > 0:
+			f.computed = append(f.computed, name)
+		case text != "":
+			f.content[name] = part.after(f.content[name], text)
+		case computes:
+			f.computed = append(f.computed, name)
+		}
+	}
+}
+
+// copied are files of which a command makes others alike, and these where it does not name them as a whole: mv a b/
+func (c *Command) copied() (from, to []Word) {
+	switch {
+	case lazy.Words("mv cp ln install").Has(c.Name):
+		operands, options := splitOptions(c.Args, "-t --target-directory -S --suffix -m --mode")
+		for _, g := range options {
+			if strings.HasPrefix(strings.TrimLeft(g.name, "-"), "t") {
+				operands = append(operands, g.value)
+			}
+		}
+		if len(operands) == 0 {
+			return nil, nil
+		}
+		from = operands[:len(operands)-1]
+		for _, a := range from {
+			to = append(to, static(joined(operands[len(operands)-1].path(), path.Base(a.Text))))
+		}
+	case rewriters.Has(c.Name) && len(c.redirected()) > 0:
+		from = c.inputs()
+	}
+	return from, to
 }
 
 // rewriters are programs that print what is in files.

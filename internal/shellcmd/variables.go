@@ -266,10 +266,16 @@ func (w *walker) variablesIn(at int, words []Word) {
 
 // keepValue records a variable's value; the last one counts. That of an array is its elements.
 func (w *walker) keepValue(a *syntax.Assign) {
-	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append && a.Array != nil || a.Index != nil {
+	if a.Name == nil || a.Append && a.Array != nil || a.Index != nil {
 		return
 	}
 	var text []string
+	if a.Value == nil && a.Array == nil { // X= is empty until it gets another value
+		if _, has := w.all.values[a.Name.Value]; !has && a.Name.Value != "IFS" {
+			w.keepText(a.Name.Value, "")
+		}
+		return
+	}
 	if a.Append {
 		w.keepText(a.Name.Value, w.all.values[a.Name.Value]+readWord(a.Value, w.slice(a.Value), nil).Text)
 		return
@@ -297,7 +303,8 @@ func (w *walker) setOnce(name string) bool {
 		at += from
 		before := w.src[:at]
 		if from = at + len(name); (at == 0 || !isWordByte(w.src[at-1])) && (from == len(w.src) || !isWordByte(w.src[from])) &&
-			!strings.HasSuffix(before, "$") && !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "${") {
+			!strings.HasSuffix(before, "$") && !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "${") &&
+			!strings.HasSuffix(before, " -") { // as in mktemp -d
 			times++
 		}
 	}

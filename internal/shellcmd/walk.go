@@ -38,6 +38,7 @@ type walker struct {
 	via   []string
 	level int
 	loop  bool  // what is walked may run several times
+	built bool  // the text is not in the command that runs it
 	names names // the names of files that it reads, see printsNames
 
 	variables map[string]Word // the known values of variables that the text sets

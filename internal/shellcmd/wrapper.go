@@ -122,6 +122,7 @@ func (w *walker) inner(at int, via string, words []Word, doubt string, depth int
 	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words),
 		Assigns: append(slices.Clip(outer.Assigns), assigns...)}
 	w.fill(&c, words)
+	c.hidden = outer.hidden || !strings.Contains(outer.Text, c.Text)
 	if doubt != "" {
 		c.doubt(doubt)
 	}
