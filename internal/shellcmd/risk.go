@@ -103,16 +103,17 @@ func (s *Script) changesFound(i int, p workdirs) string {
 		return ""
 	}
 	finder := &s.Commands[at]
-	option := func(a Word) bool { return strings.HasPrefix(a.Text, "-") }
-	folders, _ := splitOptions(finder.Args, "-e -g -t -A -B -C --include --exclude --glob --type")
-	switch end := slices.IndexFunc(finder.Args, option); {
-	case finder.Name == "find" && end >= 0:
-		folders = finder.Args[:end]
-	case finder.Name != "find" && finder.Name != "ls": // with a pattern before them
-		folders = folders[min(1, len(folders)):]
+	folders := finder.Args
+	if finder.Name != "find" {
+		folders, _ = splitOptions(folders, "-e -g -t -A -B -C --include --exclude --glob --type")
+		if finder.Name != "ls" { // with a pattern before them
+			folders = folders[min(1, len(folders)):]
+		}
 	}
 	for _, a := range folders {
-		if why := p.write(a); why != "" && !p.temporary(a) {
+		if strings.HasPrefix(a.Text, "-") {
+			break
+		} else if why := p.write(a); why != "" && !p.temporary(a) {
 			return "it writes to files that " + finder.Name + " names, and " + why
 		}
 	}
