@@ -151,7 +151,9 @@ func (f *floor) text(w Word) string {
 				name = f.values[other]
 			}
 			switch value, known := f.values[name]; {
-			case known:
+			case known && value == "" && strings.HasPrefix(m[2], ":?"): // it fails
+				return found
+			case known && (value != "" || m[2] == "" || !fallbacks().MatchString(m[2]) || m[2][0] != ':'):
 				if index, of := strings.CutPrefix(found, "${"+m[1]+"["); m[1] != "" && of && index[0]-'0' < 10 {
 					if line, whole := f.values[name+"["+index[:2]]; whole {
 						return line

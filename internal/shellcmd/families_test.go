@@ -347,9 +347,10 @@ func TestRiskOfProgramsAndStatementsInFiles(t *testing.T) {
 func TestRiskOfDeletingWhatTheTextWrites(t *testing.T) {
 	t.Parallel()
 	rated(t, "medium", "cat > t.py <<'E'\nprint(1)\nE\npython3 t.py; rm t.py", "cd a && echo x > t && cat t && rm -f t")
-	rated(t, "medium", each(`go test -coverprofile=c.out ./...;\ rm\ c.out, curl -so a.json http://x && jq . a.json; rm a.json, make > log 2>&1; rm -f ./log,
+	rated(t, "medium", each(`go test -coverprofile=c.out ./...;\ rm\ c.out, curl -so a.json http://x && jq . a.json; rm a.json, make > log 2>&1; rm -f ./log, cp a a.bak; sed -i s/a/b/ a; rm a.bak, sed -i.bak s/a/b/ a && rm a.bak,
+		sed -i.old -e s/a/b/ a b/c; rm a.old b/c.old,
 		git worktree add ../a|-b\ c\ ../a|../a/`)...)
-	rated(t, "high", each(`echo a >> t; rm t, if a; then echo > t; fi; rm t, for x in $y; do echo > t; done; rm t,
+	rated(t, "high", each(`cp a b; rm a, mv a b; rm b, cp -r a b; rm -rf b, sed -i.bak s/a/b/ a; rm b.bak|*.bak, if a; then cp a b; fi; rm b, echo a >> t; rm t, if a; then echo > t; fi; rm t, for x in $y; do echo > t; done; rm t,
 		echo > t; rm -r t, echo > t; rm t u, echo > t; cd a; rm t, echo > t; mv a t; rm t, touch t; rm t, echo > $x; rm $x, echo > t; rm "$x",
 		f() { echo > t; }; rm t, echo > t; sudo rm t, rm t; echo > t, git worktree add ../../a|../.a|../a/b|a/../../b|~/a|/a, cd a && git worktree add ../../b`)...)
 	rated(t, "high", "[ -f t ] || echo > t; rm t")

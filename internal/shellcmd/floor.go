@@ -266,7 +266,7 @@ func (f *floor) command(i int) string {
 	case "mv":
 		gone = operands[:max(len(operands)-1, 0)]
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		return f.changesModes(name, operands, optionIn(args, "-R --recursive --no-preserve-root"), p)
+		return f.changesModes(name, args, operands, p)
 	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
 		gone = operands
 	case "docker", "podman", "nerdctl":
@@ -462,11 +462,14 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 
 // changesModes examines changes of modes and owners. For a home folder they may be intended, except one that opens or
 // closes it to all.
-func (f *floor) changesModes(name string, operands []string, recursive bool, p workdirs) string {
+func (f *floor) changesModes(name string, args, operands []string, p workdirs) string {
+	if removes := slices.IndexFunc(args, removesRights().MatchString); removes >= 0 && name == "chmod" {
+		operands = append([]string{args[removes]}, operands...)
+	}
 	if len(operands) < 2 && name != "setfacl" {
 		return ""
 	}
-	files := operands
+	files, recursive := operands, optionIn(args, "-R --recursive --no-preserve-root")
 	if name != "setfacl" { // whose -b takes no rights before the files
 		files = operands[1:]
 	}
@@ -483,8 +486,11 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 	return ""
 }
 
+// removesRights is a mode of chmod that looks like an option.
+var removesRights = lazy.Regexp(`^-[rwxXst]+$`)
+
 // closes are the rights without which no one gets into a folder.
-const closes lazy.Words = `000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=`
+const closes lazy.Words = `000 00 0 0000 -rwx -x a-rwx a-x -x ugo-x ugo-rwx a= ugo=`
 
 // shellAlias is an alias for a shell that git is given, for one call or its settings.
 var shellAlias = lazy.Regexp(`(?:^|\s)(?:-c|config(?: --?[\w-]+)*(?: set)?) alias\.[^\s=]+[= ]!(.*)`)

@@ -388,7 +388,7 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`X=; rm -rf "$X"/*`, `X=""; rm -rf "$X"/*`, `export X=; rm -rf $X/`, `[ -n $X ] && rm -rf $X/*`,
-		`[ -d "$X/a" ] && rm -rf "$X"/*`, `for i in 1 2; do cd / && rm -rf *; done`, `f() { cd /etc; rm -rf *; }; f`,
+		`[ -d "$X/a" ] && rm -rf "$X"/*`, `X=; rm -rf "${X-build}"/*`, `chmod -R -x /bin`, `sudo chmod -R -rwx /usr`, `chmod -x /`, `for i in 1 2; do cd / && rm -rf *; done`, `f() { cd /etc; rm -rf *; }; f`,
 		`while read -r a; do (cd / && rm -rf ./*); done`, `echo 'rm -rf /' > a; mv a b; sh b`, `echo 'rm -rf /' > a; cp a b/; sh b/a`,
 		`echo 'rm -rf /' > a; cat a > b; ./b`, `echo 'rm -rf /' > a; ln -s a b; bash b`} {
 		if Catastrophe(text, at) == "" {
@@ -409,7 +409,8 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 		`rm -rf ~/.cache/"$X"`, `ls "$X"/*`,
 		`cp -r "$X"/* .`, `docker exec web sh -c 'rm -rf "$X"/*'`, `: "${X:=build}"; rm -rf "$X"/*`,
 		`ls | xargs -I{} rm -rf "{}"/*`, `[ -n "$X" ] && rm -rf "$X"/*`, `if [ -d "${X}" ]; then rm -rf "$X"/*; fi`,
-		`test -z "$X" || rm -rf "$X"/*`, `[[ -n $X ]] && rm -rf $X/*`, `X=; X=build; rm -rf "$X"/*`, `IFS= read -r X; rm -rf "$X"/*`,
+		`test -z "$X" || rm -rf "$X"/*`, `[[ -n $X ]] && rm -rf $X/*`, `X=; X=build; rm -rf "$X"/*`, `X=; rm -rf "${X:-build}"/*`, `X=""; rm -rf "${X:?}"/*`,
+		`X=; rm -rf "${X:=build}"/*`, `f() { rm -rf "${1:-build}"/*; }; f ""`, `chmod -x a`, `chmod -R -w build`, `IFS= read -r X; rm -rf "$X"/*`,
 		`echo 'rm -rf "$X"/*'`, `git commit -m 'never rm -rf "$X"/*'`, `cd "$X" && rm -rf *`} {
 		if why := Catastrophe(text, at); why != "" {
 			t.Errorf("%s is refused: %s", text, why)

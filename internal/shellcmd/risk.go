@@ -74,8 +74,14 @@ func (s *Script) harms(c Context) (list []string) {
 			clear(own)
 		}
 		files := part.redirected()
-		if lazy.Words("go gcc g++ cc clang rustc curl wget").Has(part.Name) { // which leave nothing of what was there
+		if lazy.Words("go gcc g++ cc clang rustc curl wget cp").Has(part.Name) { // which leave nothing of what was there
 			files = append(files, part.written()...)
+		}
+		for _, a := range part.Args {
+			suffix, copies := strings.CutPrefix(a.Text, "-i.")
+			for n, changed := 0, part.written(); n < len(changed) && copies && part.Name == "sed"; n++ {
+				files = append(files, static(changed[n].path()+"."+suffix))
+			}
 		}
 		keeps := func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") || r.Op == "<>" }
 		for _, f := range files {
@@ -425,9 +431,15 @@ func (c *Command) harmfulUse(p workdirs) string {
 		return "it opens this machine to others"
 	case c.deletesByName():
 		return "it deletes"
+	case lazy.Words("rails bundle python python3 php artisan manage.py").Has(c.Name) &&
+		slices.ContainsFunc(c.inputs(), func(a Word) bool { return deletesAll().MatchString(a.Text) }):
+		return "it deletes data"
 	}
 	return ""
 }
+
+// deletesAll is in a program that deletes what is in a database, by the libraries of Rails, Django and Laravel.
+var deletesAll = lazy.Regexp(`\b(delete|destroy)_all\b|\.objects\.[\w.()=, '"]*\.delete\(|::truncate\(`)
 
 // installsFile reports an editor that installs an extension that is not named as the shops do: publisher.name
 func (c *Command) installsFile() bool {
@@ -547,7 +559,7 @@ func (c *Command) fetchesFiles() bool {
 var plainRemote = lazy.Regexp(`^[\w.@:/%~+,=*?\[\]-]+$`)
 
 // ownProcess is a substitution that prints what a file keeps of a process, or which one listens on a port.
-var ownProcess = lazy.Regexp(`^"?\$\((cat [\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:[\d,]+|-i ?(tcp)?:[\d,]+ -t)( -sTCP:LISTEN)?)\)"?$`)
+var ownProcess = lazy.Regexp(`^"?\$\((cat (/tmp/)?[\w.][\w./-]*\.pid|lsof (-(ti|it|t -i) ?(tcp)?:[\d,]+|-i ?(tcp)?:[\d,]+ -t)( -sTCP:LISTEN)?)\)"?$`)
 
 // killsRead is a command that ends the processes whose numbers it reads.
 var killsRead = lazy.Regexp(`^xargs( -r| -n ?1| --no-run-if-empty)* kill( -\w+)?( 2> ?/dev/null)?$`)
