@@ -463,7 +463,9 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 // changesModes examines changes of modes and owners. For a home folder they may be intended, except one that opens or
 // closes it to all.
 func (f *floor) changesModes(name string, args, operands []string, p workdirs) string {
-	if removes := slices.IndexFunc(args, removesRights().MatchString); removes >= 0 && name == "chmod" {
+	if removes := slices.IndexFunc(args, func(a string) bool { // a mode that looks like an option
+		return a != "-" && strings.Trim(a, "rwxXst") == "-"
+	}); removes >= 0 && name == "chmod" {
 		operands = append([]string{args[removes]}, operands...)
 	}
 	if len(operands) < 2 && name != "setfacl" {
@@ -485,9 +487,6 @@ func (f *floor) changesModes(name string, args, operands []string, p workdirs) s
 	}
 	return ""
 }
-
-// removesRights is a mode of chmod that looks like an option.
-var removesRights = lazy.Regexp(`^-[rwxXst]+$`)
 
 // closes are the rights without which no one gets into a folder.
 const closes lazy.Words = `000 00 0 0000 -rwx -x a-rwx a-x -x ugo-x ugo-rwx a= ugo=`

@@ -432,14 +432,16 @@ func (c *Command) harmfulUse(p workdirs) string {
 	case c.deletesByName():
 		return "it deletes"
 	case lazy.Words("rails bundle python python3 php artisan manage.py").Has(c.Name) &&
-		slices.ContainsFunc(c.inputs(), func(a Word) bool { return deletesAll().MatchString(a.Text) }):
+		slices.ContainsFunc(c.Args, func(a Word) bool {
+			return deletesAll.Any(func(part string) bool { return strings.Contains(a.Text, part) })
+		}):
 		return "it deletes data"
 	}
 	return ""
 }
 
-// deletesAll is in a program that deletes what is in a database, by the libraries of Rails, Django and Laravel.
-var deletesAll = lazy.Regexp(`\b(delete|destroy)_all\b|\.objects\.[\w.()=, '"]*\.delete\(|::truncate\(`)
+// deletesAll are in programs that delete what is in a database, by the libraries of Rails, Django and Laravel.
+const deletesAll lazy.Words = "delete_all destroy_all ).delete() ::truncate("
 
 // installsFile reports an editor that installs an extension that is not named as the shops do: publisher.name
 func (c *Command) installsFile() bool {

@@ -80,14 +80,21 @@ func (f *fileFlow) runs(part *Command) (why []string) {
 		why = append(why, part.Text+": it changes or deletes data")
 	case (asShell || databases.Has(part.Name)) && slices.Contains(f.computed, ran):
 		why = append(why, part.Text+": it runs what another command has computed")
-	case asShell && f.content[ran] != "":
+	case f.content[ran] != "":
 		text := f.content[ran]
-		if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
-			break // in another language
+		line, _, _ := strings.Cut(text, "\n")
+		if asShell && (!strings.HasPrefix(line, "#!") || strings.Contains(line, "sh")) {
+			f.content[ran] = "" // which ends texts that write and run themselves
+			if risk, _ := Assess(text, f.at); risk.Level == "high" {
+				why = append(why, part.Text+": "+risk.Reasons[0])
+			}
+			break
 		}
-		f.content[ran] = "" // which ends texts that write and run themselves
-		if risk, _ := Assess(text, f.at); risk.Level == "high" {
-			why = append(why, part.Text+": "+risk.Reasons[0])
+		for _, m := range deletesNamed().FindAllStringSubmatch(text, maxWords) { // in another language
+			rm := Command{Name: "rm", Program: static("rm"), Args: []Word{static(m[1])}, Text: m[1], dirs: part.dirs}
+			if harm(&rm, f.at.workdirs(part.dirs)) != "" {
+				why = append(why, part.Text+": it deletes "+m[1])
+			}
 		}
 	}
 	if len(f.content) == 0 || recipeFiles()[part.Name] == "" {
@@ -104,6 +111,9 @@ func (f *fileFlow) runs(part *Command) (why []string) {
 	}
 	return why
 }
+
+// deletesNamed is a call in other languages that deletes the file with a name.
+var deletesNamed = lazy.Regexp(`\b(?:rmtree|rm_rf?|remove_tree|rm(?:dir)?Sync|unlink(?:Sync)?|os\.remove)[\s(]+["']([^"'$]+)["']`)
 
 // follow keeps what the command at i fetches and writes.
 func (f *fileFlow) follow(i int) {
