@@ -78,9 +78,10 @@ func (s *Script) harms(c Context) (list []string) {
 			files = append(files, part.written()...)
 		}
 		for _, a := range part.Args {
-			suffix, copies := strings.CutPrefix(a.Text, "-i.")
-			for n, changed := 0, part.written(); n < len(changed) && copies && part.Name == "sed"; n++ {
-				files = append(files, static(changed[n].path()+"."+suffix))
+			if suffix, copies := strings.CutPrefix(a.Text, "-i."); copies && part.Name == "sed" && len(files) < maxWords {
+				for _, x := range part.written() {
+					files = append(files, static(x.path()+"."+suffix))
+				}
 			}
 		}
 		keeps := func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") || r.Op == "<>" }

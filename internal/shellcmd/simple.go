@@ -17,9 +17,6 @@ func (c *Command) severeDoubt(why string) {
 	c.severe = true
 }
 
-// temporaryPlaces are variables for the folder of temporary files.
-const temporaryPlaces lazy.Words = "TMPDIR TMP TEMP"
-
 // call walks a simple command.
 func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderFlow {
 	at := w.reserve(x)
@@ -47,7 +44,7 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 		w.loseAll(x.Assigns)
 		for i, a := range x.Assigns { // which mean something to programs, but stay what they are
 			if a.Value != nil && a.Index == nil && !a.Append && tempFile().MatchString(w.slice(a.Value)) &&
-				(!inherited().MatchString(a.Name.Value) || temporaryPlaces.Has(a.Name.Value)) {
+				(!inherited().MatchString(a.Name.Value) || strings.HasPrefix(a.Name.Value, "TMP")) {
 				w.sets(x.Assigns[i : i+1])
 			}
 		}

@@ -154,7 +154,6 @@ func (f *fileFlow) follow(i int) {
 	moves := slices.ContainsFunc(from, func(a Word) bool {
 		return slices.ContainsFunc(f.unpacked, func(folder string) bool { return under(part.found(a.Text), folder) })
 	})
-	whole := slices.ContainsFunc(from, func(a Word) bool { return strings.Trim(path.Base(a.Text), ".*") == "" })
 	computes := slices.ContainsFunc(from, func(a Word) bool { return slices.Contains(f.computed, part.found(a.Text)) })
 	text := ""
 	if len(files) > 0 {
@@ -168,7 +167,7 @@ func (f *fileFlow) follow(i int) {
 			continue
 		}
 		name := part.found(file.where())
-		if unpacks || copies || moves && (whole || name != part.found(".")) {
+		if unpacks || copies || moves && name != part.found(".") {
 			f.unpacked = append(f.unpacked, name)
 		}
 		switch d := dialects()[usualName(part.Name)]; {
@@ -193,18 +192,10 @@ func (f *fileFlow) follow(i int) {
 func (c *Command) copied() (from, to []Word) {
 	switch {
 	case lazy.Words("mv cp ln install").Has(c.Name):
-		operands, options := splitOptions(c.Args, "-t --target-directory -S --suffix -m --mode")
-		for _, g := range options {
-			if strings.HasPrefix(strings.TrimLeft(g.name, "-"), "t") {
-				operands = append(operands, g.value)
-			}
-		}
-		if len(operands) == 0 {
-			return nil, nil
-		}
-		from = operands[:len(operands)-1]
+		operands, _ := splitOptions(c.Args, "-t --target-directory -S --suffix -m --mode")
+		from = operands[:max(0, len(operands)-1)]
 		for _, a := range from {
-			to = append(to, static(joined(operands[len(operands)-1].path(), path.Base(a.Text))))
+			to = append(to, static(joined(operands[len(from)].path(), path.Base(a.Text))))
 		}
 	case rewriters.Has(c.Name) && len(c.redirected()) > 0:
 		from = c.inputs()
