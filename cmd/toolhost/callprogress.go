@@ -146,8 +146,3 @@ func lastLines(text string, n int) []string {
 	}
 	return lines[max(0, len(lines)-n):]
 }
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}

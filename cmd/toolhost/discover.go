@@ -12,10 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/api/pluginstatus"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -289,27 +293,6 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 	return g.printJSON(exported)
 }
 
-const (
-	// geminiPrefix is Gemini CLI's prefix of tool names, and geminiName the longest name that Gemini accepts: it
-	// refuses every request with a longer one.
-	geminiPrefix = "discovered_tool_"
-	geminiName   = 64
-	// maxIndented keeps the list below the 10 MiB that Gemini CLI reads: indentation makes it up to ten times as large.
-	maxIndented = 1 << 20
-)
-
-// tooLongForGemini also reports it.
-func (g *globals) tooLongForGemini(t *host.Tool) bool {
-	most := geminiName - len(geminiPrefix)
-	if len(t.Name) <= most {
-		return false
-	}
-	g.printError(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for "+
-		"the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
-		t.Name, len(t.Name), most, geminiPrefix))
-	return true
-}
-
 func (g *globals) printJSON(v any) error {
 	text, err := rawjson.Encode(v, "  ")
 	if err == nil {
@@ -373,4 +356,67 @@ func saving(tools, deferred []*host.Tool) string {
 	}
 	return fmt.Sprintf("a search tool instead of them: about %s, which saves %d (%d %%)\n", textutil.Count(alone, "token"),
 		all-alone, (all-alone)*100/all)
+}
+
+// plain reports whether a running host knows all that is asked for: what its catalog has now.
+func (f discoverFlags) plain() bool {
+	return len(f.plugins) == 0 && !f.searching && !f.tokens && !f.deferred && !f.refresh && !f.offline && f.model == "" &&
+		f.format != string(modelapi.FormatGemini)
+}
+
+// discoverOn lists the tools of a running host.
+func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
+	var tools []*host.Tool
+	var problems []error
+	waiting := time.AfterFunc(time.Second, func() {
+		fmt.Fprintln(g.err, "waiting for tools of the running host's plugins")
+	})
+	defer waiting.Stop()
+	for token := ""; ; {
+		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token, Await: token == ""})
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
+			return remoteError(err)
+		}
+		for _, t := range reply.Tools {
+			tool, err := convert.ToTool(t)
+			if err != nil {
+				return err
+			}
+			tools = append(tools, tool)
+		}
+		for _, p := range reply.Problems {
+			if token == "" {
+				problems = append(problems, errors.New(p))
+			}
+		}
+		if token = reply.NextPageToken; token == "" {
+			break
+		}
+	}
+	waiting.Stop()
+	g.printErrors(problems...)
+	plugins, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	for _, p := range plugins.Plugins {
+		told, failed := statusNotices(pluginstatus.Status(p))
+		g.printErrors(told...)
+		problems = append(problems, failed...)
+	}
+	g.printErrors(uncheckedNotices(tools)...)
+	for _, p := range r.info.Problems {
+		problems = append(problems, errors.New(p))
+		g.printError(errors.New(p))
+	}
+	if err := g.printTools(tools, nil, problems, f); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return &exitError{code: exitUnavailable}
+	}
+	return nil
 }

@@ -389,3 +389,10 @@ func newVersion(g *globals) *cobra.Command {
 	chooseFormat(cmd, &format, "%s", "text", "json")
 	return cmd
 }
+
+// printErrors prints problems on standard error.
+func (g *globals) printErrors(problems ...error) {
+	for _, p := range problems {
+		g.printError(p)
+	}
+}

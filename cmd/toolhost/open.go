@@ -6,14 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/sdk"
 )
 
 // options are those of every command. Only at a terminal is a person asked to trust a configuration.
@@ -64,95 +59,6 @@ func (g *globals) close(i *bootstrap.Instance) {
 	if err := i.Close(); err != nil {
 		g.logger().Error("closing", "error", err)
 	}
-}
-
-// askTrust asks the person at the terminal; nil if there is none.
-func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.TrustRequest) (bool, error) {
-	if person == nil {
-		return nil
-	}
-	return func(ctx context.Context, r *bootstrap.TrustRequest) (bool, error) {
-		p := newPrompter(g, person)
-		answered, err := p.open(ctx, "")
-		if err != nil {
-			return false, err
-		}
-		defer answered()
-		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", oneLine(visible(filepath.Base(r.Path))),
-			oneLine(visible(r.Dir)))
-		showWhatRuns(p.out, r)
-		return p.yes(ctx, "Trust it until it changes? [y/N] ")
-	}
-}
-
-const (
-	maxRuns    = 20  // lines that are shown of what a file would run, and of what it loosens
-	maxRunning = 300 // characters of a line
-)
-
-// showWhatRuns prints what the configuration would run and write, and what it loosens.
-func showWhatRuns(w io.Writer, r *bootstrap.TrustRequest) {
-	if len(r.Runs) == 0 {
-		fmt.Fprintln(w, "It would run nothing.")
-	}
-	showLines(w, "It would run, as you:", r.Runs)
-	showLines(w, "It would loosen what protects you:", r.Loosens)
-}
-
-func showLines(w io.Writer, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintln(w, title)
-	for _, l := range lines[:min(len(lines), maxRuns)] {
-		fmt.Fprintln(w, "  "+cutText(visible(l), maxRunning))
-	}
-	if more := len(lines) - maxRuns; more > 0 {
-		fmt.Fprintf(w, "  and %d more, see the file\n", more)
-	}
-}
-
-// cutText makes a text one line of at most n characters, and says how much is left out.
-func cutText(text string, n int) string {
-	text = oneLine(text)
-	length := utf8.RuneCountInString(text)
-	if length <= n {
-		return text
-	}
-	return fmt.Sprintf("%s … and %d more characters, see the file", string([]rune(text)[:n]), length-n)
-}
-
-// oneLine shows line breaks and tabs as \n and \t.
-func oneLine(text string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) }
-
-// printErrors prints problems on standard error.
-func (g *globals) printErrors(problems ...error) {
-	for _, p := range problems {
-		g.printError(p)
-	}
-}
-
-// notices are the messages of plugins and about the lock file for the operator; only of the named ones, if any is
-// named. Problems are those of them for which the exit code is that of something unavailable.
-func notices(i *bootstrap.Instance, only ...string) (out, problems []error) {
-	out = i.Plugins().Unlocked(only...)
-	for _, p := range i.Processes() {
-		if len(only) == 0 || slices.Contains(only, p.Name()) {
-			own, failed := statusNotices(p.Status())
-			out, problems = append(out, own...), append(problems, failed...)
-		}
-	}
-	return out, problems
-}
-
-func statusNotices(s supervise.Status) (out, problems []error) {
-	for _, n := range s.Notices {
-		err := fmt.Errorf("plugin %q: %s", s.Name, n.Text)
-		if out = append(out, err); n.Kind == sdk.Problem {
-			problems = append(problems, err)
-		}
-	}
-	return out, problems
 }
 
 // reportNoConfiguration says once on standard error that no configuration applies to this folder, if path is "":

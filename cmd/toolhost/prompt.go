@@ -3,23 +3,16 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/internal/fsutil"
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -340,61 +333,6 @@ func (p *prompter) field(name, text string) {
 	fmt.Fprintf(p.out, "  %s %s\n", p.g.paint(dim, name+":"), text)
 }
 
-var hunkHeader = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
-
-// paintDiff returns the lines with those of diffs coloured. A hunk has as many lines as its header says: a removed
-// line of it may begin with "--", and a line after it with "+".
-func (t *terminal) paintDiff(lines []string) []string {
-	out := make([]string, len(lines))
-	before, after := 0, 0 // remaining lines of the hunk, of the old text and of the new
-	for i, line := range lines {
-		header := hunkHeader().FindStringSubmatch(line)
-		switch {
-		case before+after > 0 && strings.HasPrefix(line, "+"):
-			after--
-			line = t.paint(green, line)
-		case before+after > 0 && strings.HasPrefix(line, "-"):
-			before--
-			line = t.paint(red, line)
-		case before+after > 0 && strings.HasPrefix(line, `\`): // no newline at the end
-		case header != nil:
-			before, after = lineCount(header[1]), lineCount(header[2])
-			line = t.paint(cyan, line)
-		case before+after > 0:
-			before, after = before-1, after-1
-		case isFileHeader(lines, i):
-			line = t.paint(bold, line)
-		}
-		before, after = max(before, 0), max(after, 0)
-		out[i] = line
-	}
-	return out
-}
-
-// isFileHeader reports whether a line outside hunks names the files of a diff.
-func isFileHeader(lines []string, i int) bool {
-	line := lines[i]
-	switch {
-	case strings.HasPrefix(line, "diff "):
-		return true
-	case strings.HasPrefix(line, "--- "):
-		return i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")
-	}
-	return strings.HasPrefix(line, "+++ ") && i > 0 && strings.HasPrefix(lines[i-1], "--- ")
-}
-
-// lineCount is a number of lines in a hunk's header; a missing one is one.
-func lineCount(text string) int {
-	if text == "" {
-		return 1
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // indented is the JSON with a line for each member; its tokens are unchanged.
 func indented(arguments json.RawMessage) string {
 	var out bytes.Buffer
@@ -402,52 +340,4 @@ func indented(arguments json.RawMessage) string {
 		return string(arguments)
 	}
 	return out.String()
-}
-
-// visible replaces every character that is not clearly visible, except line breaks and tabs, by its number.
-func visible(text string) string {
-	var out strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&out, `\x%02x`, text[0])
-		case r == '\n' || r == '\t' || strconv.IsPrint(r) && !textutil.Invisible(r):
-			out.WriteRune(r)
-		default:
-			fmt.Fprintf(&out, `\u{%x}`, r)
-		}
-		text = text[size:]
-	}
-	return out.String()
-}
-
-// edited returns the arguments as the person edits them: in the editor that $VISUAL or $EDITOR names, otherwise on
-// one line.
-func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
-	if len(editor) == 0 {
-		text, err := p.line(ctx, "The arguments, as one line of JSON ($EDITOR would open an editor): ")
-		return bytes.TrimSpace([]byte(text)), err
-	}
-	dir, remove, err := fsutil.TempDir("", "toolhost-edit-")
-	if err != nil {
-		return nil, temporaryFolderError(err)
-	}
-	defer remove()
-	return p.inEditor(ctx, editor, filepath.Join(dir, "arguments.json"), arguments)
-}
-
-func (p *prompter) inEditor(ctx context.Context, editor []string, path string,
-	arguments json.RawMessage) (json.RawMessage, error) {
-	if err := os.WriteFile(path, []byte(indented(arguments)+"\n"), 0o600); err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.from, p.g.programErr(), p.g.programErr()
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
-	}
-	text, err := fsutil.ReadRegular(path, sdk.MaxArguments)
-	return bytes.TrimSpace(text), err
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/pluginstatus"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
@@ -187,3 +189,43 @@ func missingProtection(all []pluginStatus) (out []error) {
 }
 
 func number(n int) string { return cmp.Or(positive(n), "-") }
+
+// statusOf shows the states of a running host's plugins.
+func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) error {
+	reply, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	for _, p := range reply.Problems {
+		g.printError(errors.New(p))
+	}
+	all := []pluginStatus{}
+	for _, p := range reply.Plugins {
+		all = append(all, pluginStatus{Status: pluginstatus.Status(p), Lock: bootstrap.LockState(p.Lock),
+			Memory: p.MemoryBytes, CPU: p.Cpu.AsDuration().Seconds()})
+	}
+	return g.printStatus(all, nil, len(reply.Problems) > 0, format)
+}
+
+// notices are the messages of plugins and about the lock file for the operator; only of the named ones, if any is
+// named. Problems are those of them for which the exit code is that of something unavailable.
+func notices(i *bootstrap.Instance, only ...string) (out, problems []error) {
+	out = i.Plugins().Unlocked(only...)
+	for _, p := range i.Processes() {
+		if len(only) == 0 || slices.Contains(only, p.Name()) {
+			own, failed := statusNotices(p.Status())
+			out, problems = append(out, own...), append(problems, failed...)
+		}
+	}
+	return out, problems
+}
+
+func statusNotices(s supervise.Status) (out, problems []error) {
+	for _, n := range s.Notices {
+		err := fmt.Errorf("plugin %q: %s", s.Name, n.Text)
+		if out = append(out, err); n.Kind == sdk.Problem {
+			problems = append(problems, err)
+		}
+	}
+	return out, problems
+}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -95,4 +97,50 @@ func (g *globals) listTrusted() error {
 		}
 	}
 	return nil
+}
+
+// askTrust asks the person at the terminal; nil if there is none.
+func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.TrustRequest) (bool, error) {
+	if person == nil {
+		return nil
+	}
+	return func(ctx context.Context, r *bootstrap.TrustRequest) (bool, error) {
+		p := newPrompter(g, person)
+		answered, err := p.open(ctx, "")
+		if err != nil {
+			return false, err
+		}
+		defer answered()
+		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", oneLine(visible(filepath.Base(r.Path))),
+			oneLine(visible(r.Dir)))
+		showWhatRuns(p.out, r)
+		return p.yes(ctx, "Trust it until it changes? [y/N] ")
+	}
+}
+
+const (
+	maxRuns    = 20  // lines that are shown of what a file would run, and of what it loosens
+	maxRunning = 300 // characters of a line
+)
+
+// showWhatRuns prints what the configuration would run and write, and what it loosens.
+func showWhatRuns(w io.Writer, r *bootstrap.TrustRequest) {
+	if len(r.Runs) == 0 {
+		fmt.Fprintln(w, "It would run nothing.")
+	}
+	showLines(w, "It would run, as you:", r.Runs)
+	showLines(w, "It would loosen what protects you:", r.Loosens)
+}
+
+func showLines(w io.Writer, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(w, title)
+	for _, l := range lines[:min(len(lines), maxRuns)] {
+		fmt.Fprintln(w, "  "+cutText(visible(l), maxRunning))
+	}
+	if more := len(lines) - maxRuns; more > 0 {
+		fmt.Fprintf(w, "  and %d more, see the file\n", more)
+	}
 }
