@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
@@ -129,7 +127,8 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if err = run(path); !errors.Is(err, fs.ErrNotExist) {
 		if c != nil && c.Path != "" && !recorded && !g.saidNoRecord {
 			g.saidNoRecord = true
-			fmt.Fprintf(g.err, "toolhost: %s records no calls, so this record is of others; %s\n", clean(c.Path), recordsCalls)
+			fmt.Fprintf(g.err, "toolhost: %s records no calls, so this record is of others; %s\n",
+				replaceForTerminal(c.Path), recordsCalls)
 		}
 		return bootstrap.AuditError(err, path, where)
 	}
@@ -161,7 +160,7 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		if p.Line > 0 {
 			place = fmt.Sprintf("%s:%d", path, p.Line)
 		}
-		fmt.Fprintln(g.out, clean(place+": "+p.Text))
+		fmt.Fprintln(g.out, replaceForTerminal(place+": "+p.Text))
 	}
 	for _, note := range auditNotes(r) {
 		fmt.Fprintln(g.out, note)
@@ -264,7 +263,7 @@ func auditRows(records []audit.Record) [][]string {
 func recordRow(at time.Time, cells ...string) []string {
 	row := []string{at.UTC().Format(time.DateTime) + "Z"}
 	for _, cell := range cells {
-		row = append(row, cmp.Or(fit(cell, 64), "-"))
+		row = append(row, cmp.Or(fitLine(cell, 64), "-"))
 	}
 	return row
 }
@@ -275,26 +274,6 @@ func (g *globals) printRecord(r audit.Record, indent string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(g.out, escaped(string(text)))
+	fmt.Fprintln(g.out, escapeJSON(string(text)))
 	return nil
 }
-
-// escaped makes JSON safe for a terminal without changing its meaning.
-func escaped(text string) string {
-	if strings.IndexFunc(text, unsafeInJSON) < 0 {
-		return text
-	}
-	var out strings.Builder
-	for _, r := range text {
-		if unsafeInJSON(r) {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(&out, `\u%04x`, unit)
-			}
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
-}
-
-func unsafeInJSON(r rune) bool { return r == '\t' || textutil.Invisible(r) }

@@ -89,7 +89,7 @@ func TestEscapedJSON(t *testing.T) {
 		if err := json.Unmarshal(line.Bytes(), &back); err != nil || back.Reason != text {
 			t.Errorf("%q became %q, %v", text, back.Reason, err)
 		}
-		if clean(line.String()) != line.String() {
+		if replaceForTerminal(line.String()) != line.String() {
 			t.Errorf("%q is printed as %q", text, line.String())
 		}
 	}

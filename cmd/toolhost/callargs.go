@@ -209,17 +209,17 @@ func typed(s *argSchema, path, text string) (any, error) {
 	case s.takes("string"):
 		return text, nil
 	}
-	return nil, fmt.Errorf("%s must be %s, not %s", path, s.noun(), strconv.Quote(fit(text, 60)))
+	return nil, fmt.Errorf("%s must be %s, not %s", path, s.noun(), strconv.Quote(fitLine(text, 60)))
 }
 
 func parseJSON(text string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err = d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("%s is not JSON", strconv.Quote(fit(text, 60)))
+		return nil, fmt.Errorf("%s is not JSON", strconv.Quote(fitLine(text, 60)))
 	}
 	if d.More() {
-		return nil, fmt.Errorf("there is more than one value: %s", strconv.Quote(fit(text, 60)))
+		return nil, fmt.Errorf("there is more than one value: %s", strconv.Quote(fitLine(text, 60)))
 	}
 	return v, nil
 }

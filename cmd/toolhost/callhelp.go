@@ -102,7 +102,7 @@ func unreadWords(words []string) json.RawMessage {
 // describeTool prints how to call a tool.
 func describeTool(w io.Writer, t *host.Tool, room int) {
 	schema := readSchema(t.InputSchema, nil)
-	fmt.Fprintln(w, indentRest(clean(strings.TrimSpace(t.Description))))
+	fmt.Fprintln(w, indentRest(replaceForTerminal(strings.TrimSpace(t.Description))))
 	fmt.Fprintf(w, "\nUsage:\n  toolhost call %s%s\n", t.Name, usageOf(schema))
 	if names := schema.properties(); len(names) > 0 {
 		fmt.Fprintln(w, "\nArguments:")
@@ -116,7 +116,7 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 	}
 	sample := t.Sample(first)
 	for _, m := range rawjson.ObjectOf(sample) {
-		words += " " + clean(m.Name) + wordOf(m.Value)
+		words += " " + replaceForTerminal(m.Name) + wordOf(m.Value)
 	}
 	fmt.Fprintln(w, "\nExamples:")
 	if !strings.Contains(words, "\n") {
@@ -128,7 +128,7 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 func usageOf(schema *argSchema) (out string) {
 	required := schema.required()
 	for _, name := range schema.properties() {
-		if word := cleanLine(name) + "=…"; slices.Contains(required, name) {
+		if word := replaceLine(name) + "=…"; slices.Contains(required, name) {
 			out += " " + word
 		} else {
 			out += " [" + word + "]"
@@ -147,15 +147,15 @@ func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
 	if standard := s.follow().raw["default"]; standard != nil {
 		facts += "; default " + string(standard)
 	}
-	fmt.Fprintf(w, "  %s (%s)\n", cleanLine(name), cleanLine(facts))
+	fmt.Fprintf(w, "  %s (%s)\n", replaceLine(name), replaceLine(facts))
 	var meaning string
 	if s.get("description", &meaning) || s.follow().get("description", &meaning) {
-		for _, line := range wrapWords(clean(meaning), max(room, 40)-6) {
+		for _, line := range wrapWords(replaceForTerminal(meaning), max(room, 40)-6) {
 			fmt.Fprintln(w, "      "+line)
 		}
 	}
 	for _, inner := range innerNames(s) {
-		fmt.Fprintln(w, "      "+cleanLine(name+inner))
+		fmt.Fprintln(w, "      "+replaceLine(name+inner))
 	}
 }
 

@@ -120,7 +120,7 @@ func (w *eventPrinter) draw() {
 		lines = append(lines, w.word)
 	}
 	for i, line := range lines {
-		lines[i] = w.g.paint(dim, fit(visible(strings.TrimRight(line, "\r")), room(w.g.err)))
+		lines[i] = w.g.paint(dim, fitLine(escapeForTerminal(strings.TrimRight(line, "\r")), room(w.g.err)))
 	}
 	if len(lines) > 0 {
 		w.screen.draw(lines)

@@ -166,7 +166,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	case len(s.Processes())+len(s.Plugins().Problems) == 0:
 		g.explainNoPlugins(s)
 	case f.searching:
-		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
+		fmt.Fprintf(g.err, "no tool fits %q\n", replaceForTerminal(f.search))
 	default:
 		fmt.Fprintln(g.err, "no tools")
 	}
@@ -310,7 +310,7 @@ func toolRows(tools []*host.Tool, tokens bool) [][]string {
 	}
 	rows := [][]string{row("TOOL", "EFFECT", "CATEGORY", "DESCRIPTION", func() string { return "TOKENS" })}
 	for _, t := range tools {
-		rows = append(rows, row(t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), firstLine(t.Description),
+		rows = append(rows, row(t.Name, effect(t.Hints), fitLine(cmp.Or(t.Category, "-"), 12), firstLine(t.Description),
 			func() string { return strconv.Itoa(modelapi.EstimateTokens(t)) }))
 	}
 	return rows

@@ -186,7 +186,7 @@ func (d *diagnosis) printTables(g *globals) {
 	}
 	g.printSection(rows)
 	for _, p := range d.Problems {
-		fmt.Fprintf(g.out, "\n%s\n", indentRest(clean(p)))
+		fmt.Fprintf(g.out, "\n%s\n", indentRest(replaceForTerminal(p)))
 	}
 }
 

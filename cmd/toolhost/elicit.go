@@ -74,7 +74,7 @@ type elicitationAnswer struct {
 
 func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitation) (*elicitationAnswer, error) {
 	fmt.Fprintf(p.out, "\n%s asks you something; your answer goes to plugin %s, and approves nothing.\n",
-		p.g.paint(bold, visible(r.Tool.Name)), visible(r.Tool.Plugin))
+		p.g.paint(bold, escapeForTerminal(r.Tool.Name)), escapeForTerminal(r.Tool.Plugin))
 	if r.Via != nil {
 		p.field("called by", "plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
 	}
@@ -179,7 +179,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	if f.Title != "" && f.Title != f.name {
 		label = f.Title + " (" + f.name + ")"
 	}
-	p.field(visible(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
+	p.field(escapeForTerminal(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
 		text, err := p.line(ctx, p.last("> "))
@@ -202,7 +202,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 		}
 		value := f.parse(text)
 		if err := check.Validate(value); err != nil {
-			fmt.Fprintln(p.out, indentRest(visible(err.Error())))
+			fmt.Fprintln(p.out, indentRest(escapeForTerminal(err.Error())))
 			continue
 		}
 		return value, nil

@@ -131,8 +131,8 @@ func (t *terminal) asData(cmd *cobra.Command, err error) *sdk.Error {
 	if e, is := errors.AsType[*sdk.Error](err); is {
 		return e
 	}
-	e := &sdk.Error{Message: clean(t.hide(err.Error())), Suggestion: strings.Join(strings.Fields(adviceFor(err)), " "),
-		Outcome: sdk.OutcomeNotSent}
+	e := &sdk.Error{Message: replaceForTerminal(t.hide(err.Error())), Outcome: sdk.OutcomeNotSent,
+		Suggestion: strings.Join(strings.Fields(adviceFor(err)), " ")}
 	code := exitCode(err)
 	as, known := failures[code]
 	switch {

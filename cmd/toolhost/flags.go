@@ -109,7 +109,7 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 	var out []string
 	tools, _ := s.Host().Tools(cmd.Context())
 	for _, t := range tools {
-		out = append(out, t.Name+"\t"+fit(firstLine(t.Description), describedBy))
+		out = append(out, t.Name+"\t"+fitLine(firstLine(t.Description), describedBy))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

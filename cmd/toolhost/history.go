@@ -499,7 +499,7 @@ func (g *globals) printRawJSON(text []byte, indented bool) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(g.out, escaped(out.String()))
+	fmt.Fprintln(g.out, escapeJSON(out.String()))
 	return nil
 }
 
@@ -567,7 +567,7 @@ func (g *globals) exportHistory(ctx context.Context, f *historyFlags, r *apiv1.E
 	return g.askHistory(ctx, f, historyRequest{"Export", r, &answer, func() error {
 		text := answer.Data
 		if isTerminal(os.Stdout) {
-			text = []byte(escaped(strings.ReplaceAll(string(text), "\r\n", "\n")))
+			text = []byte(escapeJSON(strings.ReplaceAll(string(text), "\r\n", "\n")))
 		}
 		_, err := g.out.Write(text)
 		return err

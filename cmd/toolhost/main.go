@@ -65,7 +65,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // printError prints an error on standard error. Only its first line begins at the margin.
 func (t *terminal) printError(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), indentRest(clean(t.hide(err.Error()+adviceFor(err)))))
+		text := replaceForTerminal(t.hide(err.Error() + adviceFor(err)))
+		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), indentRest(text))
 	}
 }
 
@@ -107,7 +108,7 @@ func newRoot(t *terminal) *cobra.Command {
 			newPluginUpgrade(g), newPluginRemove(g), newPluginList(g), newPluginLock(g), newPluginLogs(g)))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
-	root.SetErr(cleaner{t.err})
+	root.SetErr(replacingWriter{t.err})
 	explainUsage(root)
 	extend(root)
 	return root
@@ -191,9 +192,9 @@ func (g *globals) logger() *slog.Logger {
 	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
 	o := &slog.HandlerOptions{Level: level}
 	if g.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
+		return slog.New(slog.NewJSONHandler(replacingWriter{g.err}, o))
 	}
-	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
+	return slog.New(slog.NewTextHandler(replacingWriter{g.err}, o))
 }
 
 // The exit codes of the contract.

@@ -224,7 +224,7 @@ func TestNoCurrentFolder(t *testing.T) {
 
 func TestEscapedJSONKeepsItsMeaning(t *testing.T) {
 	for _, text := range []string{"a\u202eb", "a\U000e0041b", "a\U000e0100b", "a\u200bb", "a\tb"} {
-		shown := escaped(`"` + text + `"`)
+		shown := escapeJSON(`"` + text + `"`)
 		var got string
 		if err := json.Unmarshal([]byte(shown), &got); err != nil || got != text || strings.ContainsFunc(shown, unsafeInJSON) {
 			t.Errorf("%q: %s: %q, %v", text, shown, got, err)

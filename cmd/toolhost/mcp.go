@@ -223,7 +223,7 @@ func (g *globals) runAccount(ctx context.Context, verb, name string) error {
 	if json.Unmarshal([]byte(cmp.Or(string(spec.Config), "{}")), &config) != nil || config.URL == "" {
 		return fmt.Errorf("plugin %q has no url in its config block, so there is nothing to log in at", name)
 	}
-	err = spec.RunOnce(ctx, []string{verb}, cleaner{g.out}, cleaner{g.err})
+	err = spec.RunOnce(ctx, []string{verb}, replacingWriter{g.out}, replacingWriter{g.err})
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		if ctx.Err() != nil {
 			return errInterrupted

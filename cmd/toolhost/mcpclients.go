@@ -114,7 +114,7 @@ func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 	if slices.Contains(e.Args, "--check-trust") {
 		if c, err := bootstrap.Load(g.options()); err == nil && !c.Trusted() { // toolhost validate reports mistakes in it
 			fmt.Fprintf(g.err, "%s is not trusted, and the server does not start with it. Look at it, then run `%s`.\n",
-				visible(c.Path), shellWords([]string{"toolhost", "trust", c.Path}))
+				escapeForTerminal(c.Path), shellWords([]string{"toolhost", "trust", c.Path}))
 		}
 	}
 	if e.TokenVar != "" {
@@ -340,7 +340,8 @@ func (g *globals) removeFromClient(ctx context.Context, clientName, name string,
 		return fmt.Errorf("%s is not changed: %w", file.path, err)
 	}
 	if bytes.Equal(after, file.data) {
-		fmt.Fprintf(g.out, "%s: there is no %s; nothing was changed\n", visible(file.path), visible(name))
+		fmt.Fprintf(g.out, "%s: there is no %s; nothing was changed\n", escapeForTerminal(file.path),
+			escapeForTerminal(name))
 		return nil
 	}
 	return g.writeSettings(ctx, file, after, "", f.yes, func() {})
@@ -360,7 +361,7 @@ func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name stri
 		return g.byHand(client, entry, file.path, err)
 	}
 	if bytes.Equal(after, file.data) && file.there {
-		fmt.Fprintf(g.out, "%s: toolhost is there already; nothing was changed\n", visible(file.path))
+		fmt.Fprintf(g.out, "%s: toolhost is there already; nothing was changed\n", escapeForTerminal(file.path))
 		return nil
 	}
 	block, err := client.Block(entry)
@@ -461,11 +462,11 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 	backup, err := s.replace(after)
 	if err != nil {
 		err = fsutil.FolderError(err, filepath.Dir(s.path), "make the change by hand")
-		return fmt.Errorf("%s cannot be written: %w", visible(s.path), err)
+		return fmt.Errorf("%s cannot be written: %w", escapeForTerminal(s.path), err)
 	}
-	fmt.Fprintf(g.out, "%s is written\n", visible(s.path))
+	fmt.Fprintf(g.out, "%s is written\n", escapeForTerminal(s.path))
 	if backup != "" {
-		fmt.Fprintf(g.err, "The previous file is in %s\n", visible(backup))
+		fmt.Fprintf(g.err, "The previous file is in %s\n", escapeForTerminal(backup))
 	}
 	done()
 	return nil
@@ -487,7 +488,7 @@ func (g *globals) showDiff(s settings, after []byte, added string) {
 		if text, is := strings.CutPrefix(line, "+"); i > 1 && (!is || !ours[plain(text)]) { // the first lines are the names
 			line = mcpclients.HideSecrets(line)
 		}
-		fmt.Fprintln(g.out, visible(strings.TrimSuffix(line, "\r")))
+		fmt.Fprintln(g.out, escapeForTerminal(strings.TrimSuffix(line, "\r")))
 	}
 }
 

@@ -143,9 +143,9 @@ func (g *globals) clientSettings(
 	}
 	file, err := readSettings(args[0])
 	if err == nil && !file.there {
-		err = fmt.Errorf("there is no %s; name the file that has the settings", visible(args[0]))
+		err = fmt.Errorf("there is no %s; name the file that has the settings", escapeForTerminal(args[0]))
 	}
-	return visible(args[0]), file.data, err
+	return escapeForTerminal(args[0]), file.data, err
 }
 
 // importInto is the configuration for the blocks. It need not exist.
@@ -218,14 +218,14 @@ func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string
 func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclients.Variable) error {
 	left := 0
 	for _, p := range plugins {
-		name := fmt.Sprintf("%q", visible(fit(p.Server.Name, 60)))
+		name := fmt.Sprintf("%q", escapeForTerminal(fitLine(p.Server.Name, 60)))
 		if p.Server.Problem != "" {
 			left++
 			where := ""
 			if p.Server.Line > 0 {
 				where = fmt.Sprintf(" (line %d)", p.Server.Line)
 			}
-			fmt.Fprintf(g.err, "Not taken over: %s%s: %s.\n", name, where, visible(p.Server.Problem))
+			fmt.Fprintf(g.err, "Not taken over: %s%s: %s.\n", name, where, escapeForTerminal(p.Server.Problem))
 			continue
 		}
 		if p.Server.Disabled {
@@ -235,7 +235,7 @@ func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclie
 			fmt.Fprintf(g.err, "%s is the plugin %s.\n", name, p.Name)
 		}
 		for _, n := range p.Server.Notes {
-			fmt.Fprintf(g.err, "%s: %s.\n", name, visible(n))
+			fmt.Fprintf(g.err, "%s: %s.\n", name, escapeForTerminal(n))
 		}
 	}
 	if len(variables) > 0 {

@@ -24,7 +24,7 @@ func (g *globals) options() bootstrap.Options {
 			case bootstrap.NoticeAnswers:
 				g.printError(n.Err)
 			case bootstrap.NoticeSandbox:
-				g.printError(fmt.Errorf("warning: %s", fit(n.Err.Error(), 1200)))
+				g.printError(fmt.Errorf("warning: %s", fitLine(n.Err.Error(), 1200)))
 			} // commands print the others with their list
 		},
 	}
@@ -84,7 +84,7 @@ func (g *globals) reportNoConfiguration(path string, beside bool) {
 	if unused := unusedConfiguration(g.workdir); unused != "" {
 		text += fmt.Sprintf(" (%s is not used: name it with --config)", unused)
 	}
-	fmt.Fprintf(g.err, "toolhost: %s\n", cleanLine(g.hide(text)))
+	fmt.Fprintf(g.err, "toolhost: %s\n", replaceLine(g.hide(text)))
 }
 
 // unusedConfiguration is the nearest config.hcl of the work folder or of a folder above it or the current one: those

@@ -109,7 +109,7 @@ func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) e
 		}
 		text := "plugin " + name
 		if p := there.Locked.Plugin(name); p != nil {
-			text = strings.TrimSpace(text+" "+visible(p.Version)) + ", from " + visible(p.Source)
+			text = strings.TrimSpace(text+" "+escapeForTerminal(p.Version)) + ", from " + escapeForTerminal(p.Source)
 		}
 		fmt.Fprintln(g.err, text)
 	}
@@ -247,8 +247,10 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	}
 	now := i.Entry()
 	out := &rowWriter{w: g.err}
-	show := func(what, text string) { fmt.Fprintf(out, "  %-9s %s\n", what+":", visible(blanks.Replace(text))) }
-	fmt.Fprintf(out, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
+	show := func(what, text string) {
+		fmt.Fprintf(out, "  %-9s %s\n", what+":", escapeForTerminal(blanks.Replace(text)))
+	}
+	fmt.Fprintf(out, "plugin %s\n", strings.TrimSpace(staged.Name+" "+escapeForTerminal(staged.Version)))
 	show("source", staged.Source)
 	show("program", fmt.Sprintf("%s, goes to %s", sizeOf(info.Size()), fsutil.Shortened(i.Path())))
 	for platform, sum := range now.SHA256 {

@@ -123,7 +123,8 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f 
 	}
 	out := &rowWriter{w: g.err}
 	for _, p := range others {
-		fmt.Fprintf(out, "%s is not what was locked, and was not started yet:\n  program: %s\n", p.Name, visible(p.Program))
+		fmt.Fprintf(out, "%s is not what was locked, and was not started yet:\n  program: %s\n", p.Name,
+			escapeForTerminal(p.Program))
 		for _, d := range p.Differences() {
 			fmt.Fprintf(out, "  %s: %s\n    -> %s\n", d.Part, orNone(d.Old), orNone(d.Now))
 		}
@@ -156,9 +157,9 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 	}
 	for _, d := range p.Differences() {
 		if d.Old == "" {
-			fmt.Fprintf(out, "  %s: %s\n", d.Part, visible(d.Now))
+			fmt.Fprintf(out, "  %s: %s\n", d.Part, escapeForTerminal(d.Now))
 		} else {
-			fmt.Fprintf(out, "  %s: %s -> %s\n", d.Part, visible(d.Old), orNone(d.Now))
+			fmt.Fprintf(out, "  %s: %s -> %s\n", d.Part, escapeForTerminal(d.Old), orNone(d.Now))
 		}
 	}
 	note := func(format string, a ...any) { fmt.Fprintln(out, "  note: "+fmt.Sprintf(format, a...)) }
@@ -169,7 +170,7 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 		note("%s", p.Partial)
 	}
 	for _, file := range p.Unpinned {
-		note("the argument %s names a file, whose content is not locked", visible(file))
+		note("the argument %s names a file, whose content is not locked", escapeForTerminal(file))
 	}
 	if p.Dynamic() {
 		note("it changes its tools while it runs; those that differ from now on are disabled, unless its block says " +
@@ -214,14 +215,14 @@ func orNone(text string) string {
 	if text == "" {
 		return "none"
 	}
-	return visible(text)
+	return escapeForTerminal(text)
 }
 
 // summary is the first line of a definition's description.
 func summary(definition json.RawMessage) string {
 	var t struct{ Description string }
 	_ = json.Unmarshal(definition, &t) // written by toolhost itself
-	return visible(fit(firstLine(strings.TrimSpace(t.Description)), 100))
+	return escapeForTerminal(fitLine(firstLine(strings.TrimSpace(t.Description)), 100))
 }
 
 // writeLock writes the lock file, after asking about changes.

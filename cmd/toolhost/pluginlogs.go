@@ -104,7 +104,7 @@ func (g *globals) followLog(ctx context.Context, path string, from int64) error 
 				if begun += part; err != nil {
 					break
 				}
-				fmt.Fprint(cleaner{g.out}, begun)
+				fmt.Fprint(replacingWriter{g.out}, begun)
 				begun = ""
 			}
 			if replaced {
@@ -134,7 +134,7 @@ func (g *globals) authorLogger() *slog.Logger {
 	if g.logFormat == "json" || g.logLevel == "debug" {
 		return g.logger()
 	}
-	return slog.New(&authorHandler{Handler: g.logger().Handler(), out: cleaner{g.err}})
+	return slog.New(&authorHandler{Handler: g.logger().Handler(), out: replacingWriter{g.err}})
 }
 
 type authorHandler struct {

@@ -80,10 +80,10 @@ var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node
 
 // printNext says what was written, and the next commands.
 func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
-	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, visible(written.Dir))
+	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, escapeForTerminal(written.Dir))
 	fmt.Fprintln(g.out, "Next:")
 	if written.Dir != "." {
-		fmt.Fprintf(g.out, "  cd %s\n", shellWords([]string{visible(written.Dir)}))
+		fmt.Fprintf(g.out, "  cd %s\n", shellWords([]string{escapeForTerminal(written.Dir)}))
 	}
 	for _, r := range [][2]string{
 		{"make run", `toolhost plugin run --watch: call its tool by typing hello {"name": "Ada"}`},
@@ -95,11 +95,12 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	if own, err := os.Executable(); err == nil && filepath.IsAbs(own) {
 		if _, err := exec.LookPath("toolhost"); err != nil { // the Makefile would build one, or not find it
 			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n",
-				shellWords([]string{visible(own)}))
+				shellWords([]string{escapeForTerminal(own)}))
 		}
 	}
 	if o.Lang == "go" && o.SDK.Dir != "" {
-		fmt.Fprintf(g.out, "\nThis toolhost is not a release, so go.mod takes the sdk from %s\n", visible(o.SDK.Dir))
+		fmt.Fprintf(g.out, "\nThis toolhost is not a release, so go.mod takes the sdk from %s\n",
+			escapeForTerminal(o.SDK.Dir))
 	}
 	for _, program := range makeNeeds[o.Lang] {
 		if _, err := exec.LookPath(program); err != nil {

@@ -185,7 +185,7 @@ func (r *pluginRun) unconfigured(err error) error {
 
 // say prints a line on standard error.
 func (r *pluginRun) say(format string, a ...any) {
-	fmt.Fprintf(cleaner{r.g.err}, "%s: %s\n", r.name, indentRest(fmt.Sprintf(format, a...)))
+	fmt.Fprintf(replacingWriter{r.g.err}, "%s: %s\n", r.name, indentRest(fmt.Sprintf(format, a...)))
 }
 
 // printState prints a new state of the plugin.

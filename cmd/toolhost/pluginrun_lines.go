@@ -225,7 +225,7 @@ func (r *pluginRun) printStatus(ctx context.Context) {
 	}
 	writeTable(r.g.out, statusRows(status, time.Now()), widest)
 	for _, line := range status.Stderr {
-		fmt.Fprintln(r.g.out, "  | "+fit(line, widest))
+		fmt.Fprintln(r.g.out, "  | "+fitLine(line, widest))
 	}
 }
 
@@ -233,7 +233,7 @@ func (r *pluginRun) printStatus(ctx context.Context) {
 func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	add := func(name, value string) {
 		if value != "" {
-			rows = append(rows, []string{name, fit(value, widest)})
+			rows = append(rows, []string{name, fitLine(value, widest)})
 		}
 	}
 	add("state", string(s.State)+ago(s.Since, now))

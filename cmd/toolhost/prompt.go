@@ -44,7 +44,7 @@ func newPrompter(g *globals, from io.Reader) *prompter {
 func (p *prompter) open(ctx context.Context, subject string) (answered func(), err error) {
 	answered, err = p.screen.ask(ctx)
 	if err == nil {
-		p.out, p.subject = &rowWriter{w: p.screen.w}, visible(subject)
+		p.out, p.subject = &rowWriter{w: p.screen.w}, escapeForTerminal(subject)
 	}
 	return answered, err
 }
@@ -119,8 +119,8 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 	if !r.Once() {
 		lines = append(lines, "a  always, for exactly these arguments in this folder")
 		if r.Prefix != nil {
-			lines = append(lines, "p  always, for commands that begin with "+oneLine(visible(strings.Join(r.Prefix,
-				" ")))+", in this folder")
+			lines = append(lines, "p  always, for commands that begin with "+escapeLine(strings.Join(r.Prefix, " "))+
+				", in this folder")
 		}
 		lines = append(lines, "t  always, for "+r.Tool.Name+" in this folder, whatever its arguments")
 	}
@@ -160,7 +160,7 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	case word == "e":
 		return p.change(ctx, r)
 	}
-	fmt.Fprintf(p.out, "%s is not an answer; type one of the letters above.\n", visible(fit(word, 20)))
+	fmt.Fprintf(p.out, "%s is not an answer; type one of the letters above.\n", escapeForTerminal(fitLine(word, 20)))
 	return host.Answer{}, false, nil
 }
 
@@ -169,7 +169,7 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	changed, err := p.edited(ctx, r.Arguments)
 	switch {
 	case err != nil:
-		fmt.Fprintln(p.out, "The arguments stay as they are:", indentRest(visible(err.Error())))
+		fmt.Fprintln(p.out, "The arguments stay as they are:", indentRest(escapeForTerminal(err.Error())))
 		return host.Answer{}, false, nil
 	case len(changed) == 0:
 		fmt.Fprintln(p.out, "The arguments stay as they are.")
@@ -274,9 +274,9 @@ func (p *prompter) yes(ctx context.Context, question string) (bool, error) {
 func (p *prompter) show(r *host.ApprovalRequest) {
 	w := p.out
 	if r.Problem != "" {
-		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", indentRest(visible(r.Problem)))
+		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", indentRest(escapeForTerminal(r.Problem)))
 	}
-	fmt.Fprintf(w, "\n%s wants to run.\n", p.g.paint(bold, visible(r.Tool.Name)))
+	fmt.Fprintf(w, "\n%s wants to run.\n", p.g.paint(bold, escapeForTerminal(r.Tool.Name)))
 	p.field("the tool", described(r.Tool.Description))
 	p.field("why asked", r.Decision.Why())
 	if r.Caller != "" {
@@ -297,7 +297,7 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 		p.field("the plugin", why)
 	}
 	for _, c := range r.Preview.Content { // a diff is coloured
-		lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(contentText(c), "\n")), "\n"))
+		lines := p.g.paintDiff(strings.Split(escapeForTerminal(strings.TrimRight(contentText(c), "\n")), "\n"))
 		fmt.Fprintf(w, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 	}
 }
@@ -326,7 +326,7 @@ func described(text string) string {
 }
 
 func (p *prompter) field(name, text string) {
-	text = visible(strings.TrimRight(text, "\n"))
+	text = escapeForTerminal(strings.TrimRight(text, "\n"))
 	if strings.Contains(text, "\n") {
 		text = "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 	}

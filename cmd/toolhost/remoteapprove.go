@@ -87,7 +87,7 @@ func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q wai
 	m, err := g.answerOf(asking, p, q.Approval)
 	select {
 	case o := <-ended:
-		fmt.Fprintln(g.err, indentRest(clean(outcomeText(o))))
+		fmt.Fprintln(g.err, indentRest(replaceForTerminal(outcomeText(o))))
 		return nil
 	default:
 	}
@@ -102,7 +102,8 @@ func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q wai
 func (g *globals) send(ctx context.Context, r *runningHost, m *apiv1.AnswerApprovalRequest) {
 	_, err := apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
 	if err != nil && ctx.Err() == nil { // such as another answer that came first
-		fmt.Fprintf(g.err, "toolhost: the answer does not count: %s\n", indentRest(clean(remoteError(err).Error())))
+		fmt.Fprintf(g.err, "toolhost: the answer does not count: %s\n",
+			indentRest(replaceForTerminal(remoteError(err).Error())))
 	}
 }
 
@@ -181,7 +182,7 @@ func (g *globals) approveHere(ctx context.Context, r *runningHost, w answerer, c
 				continue
 			}
 			if err := g.answer(ctx, r, w.prompter, q); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
-				fmt.Fprintf(g.err, "toolhost: %s\n", indentRest(clean(err.Error())))
+				fmt.Fprintf(g.err, "toolhost: %s\n", indentRest(replaceForTerminal(err.Error())))
 				return
 			}
 		}

@@ -88,7 +88,7 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 	g.reportNoConfiguration(r.info.Configuration, true)
 	if why := r.info.ReloadFailure; why != "" {
 		fmt.Fprintf(g.err, "toolhost: the configuration has changed, and the running host uses it as it was:\n  %s\n",
-			indentRest(clean(why)))
+			indentRest(replaceForTerminal(why)))
 	}
 	return r, ""
 }
@@ -105,7 +105,7 @@ func (g *globals) runningOr(ctx context.Context, profile string) *runningHost {
 // explain says with --verbose which host is used.
 func (g *globals) explain(text string) {
 	if g.verbose {
-		fmt.Fprintf(g.err, "toolhost: uses %s\n", clean(text))
+		fmt.Fprintf(g.err, "toolhost: uses %s\n", replaceForTerminal(text))
 	}
 }
 

@@ -125,8 +125,8 @@ func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, 
 			memory, cpu = fmt.Sprintf("%.1f MiB", float64(p.Memory)/(1<<20)), fmt.Sprintf("%.2f s", p.CPU)
 		}
 		rows = append(rows, []string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts), tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), memory, cpu,
-			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")})
+			cmp.Or(fitLine(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), memory, cpu,
+			cmp.Or(string(p.Lock), "-"), cmp.Or(fitLine(p.LastError, 300), "-")})
 	}
 	const memoryAt, lockAt = 9, 11 // columns; that of the processor time is between them
 	for i := range rows {
@@ -152,7 +152,7 @@ func (g *globals) printNotices(notices []error, all []pluginStatus) {
 		}
 	}
 	for _, n := range append(notices, missingProtection(all)...) {
-		fmt.Fprintln(g.out, fit(n.Error(), 1000))
+		fmt.Fprintln(g.out, fitLine(n.Error(), 1000))
 	}
 }
 

@@ -116,7 +116,7 @@ func (a *stdoutWriter) write(p []byte) (int, error) {
 	}
 	text := p
 	if isTerminal(a.w) {
-		text = []byte(clean(string(p)))
+		text = []byte(replaceForTerminal(string(p)))
 	}
 	_, a.err = a.w.Write(text)
 	return len(p), nil

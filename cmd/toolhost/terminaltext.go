@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	textwidth "golang.org/x/text/width"
@@ -13,21 +14,18 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// cutText makes a text one line of at most n characters, and says how much is left out.
-func cutText(text string, n int) string {
-	text = oneLine(text)
-	length := utf8.RuneCountInString(text)
-	if length <= n {
-		return text
-	}
-	return fmt.Sprintf("%s … and %d more characters, see the file", string([]rune(text)[:n]), length-n)
-}
+// A text that is not toolhost's own could move the cursor, change colours or the direction of text, or be invisible. It
+// passes one of these functions before it reaches a terminal:
+//
+//   - escapeForTerminal where a person decides by the text: questions, and names of files and programs. Each special
+//     character is shown as its number, so that nothing is lost. escapeLine is for a single line.
+//   - replaceForTerminal everywhere else: messages, logs, results. Special characters become U+FFFD, but for those that
+//     scripts and emoji need. replaceLine is for a single line; stdoutWriter and replacingWriter do it for streams.
+//   - fitLine in tables and other lines of limited width. Special characters become blanks.
+//   - escapeJSON in JSON, whose meaning stays the same.
 
-// oneLine shows line breaks and tabs as \n and \t.
-func oneLine(text string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) }
-
-// visible replaces every character that is not clearly visible, except line breaks and tabs, by its number.
-func visible(text string) string {
+// escapeForTerminal replaces every character that is not clearly visible, except line breaks and tabs, by its number.
+func escapeForTerminal(text string) string {
 	var out strings.Builder
 	for len(text) > 0 {
 		r, size := utf8.DecodeRuneInString(text)
@@ -44,21 +42,47 @@ func visible(text string) string {
 	return out.String()
 }
 
-// clean makes text safe for a terminal: lines and tabs stay; characters that could move the cursor, change colours,
-// change the direction of text, or be invisible are replaced.
-func clean(text string) string {
+// escapeLine also shows line breaks and tabs, as \n and \t.
+func escapeLine(text string) string { return lineEscapes.Replace(escapeForTerminal(text)) }
+
+var lineEscapes = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
+// escapeJSON makes JSON safe for a terminal without changing its meaning.
+func escapeJSON(text string) string {
+	if strings.IndexFunc(text, unsafeInJSON) < 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if unsafeInJSON(r) {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&out, `\u%04x`, unit)
+			}
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func unsafeInJSON(r rune) bool { return r == '\t' || textutil.Invisible(r) }
+
+// replaceForTerminal replaces special characters. Line breaks and tabs stay.
+func replaceForTerminal(text string) string {
 	text, _ = textutil.Visible(text, unicode.ReplacementChar)
 	return text
 }
 
-// cleanLine is clean text on one line.
-func cleanLine(text string) string { return blanks.Replace(clean(text)) }
+// replaceLine also replaces line breaks and tabs, by blanks.
+func replaceLine(text string) string { return blanks.Replace(replaceForTerminal(text)) }
 
-// A cleaner writes clean text. Each write must consist of whole characters.
-type cleaner struct{ w io.Writer }
+var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
-func (c cleaner) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(c.w, clean(string(p))); err != nil {
+// A replacingWriter replaces special characters. Each write must consist of whole characters.
+type replacingWriter struct{ w io.Writer }
+
+func (r replacingWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(r.w, replaceForTerminal(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -76,10 +100,8 @@ func indentRest(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-var blanks = strings.NewReplacer("\n", " ", "\t", " ")
-
-// fit makes text one line of at most n columns that cannot move the cursor.
-func fit(text string, n int) string {
+// fitLine makes text one line of at most n columns.
+func fitLine(text string, n int) string {
 	text, _ = textutil.Visible(text, ' ')
 	text = blanks.Replace(text)
 	used, end := 0, 0 // end is where the text is cut, so that the mark for it still fits
@@ -127,7 +149,7 @@ func writeTable(w io.Writer, rows [][]string, room int) {
 		for i, cell := range row {
 			line.WriteString(cell + strings.Repeat(" ", max(0, widths[i]-textColumns(cell))))
 		}
-		out.WriteString(fit(strings.TrimRight(line.String(), " "), room) + "\n")
+		out.WriteString(fitLine(strings.TrimRight(line.String(), " "), room) + "\n")
 	}
 	_, _ = io.WriteString(w, out.String()) // an answer remembers write errors
 }
@@ -175,7 +197,7 @@ const (
 	firstUnsure = 0x1100
 )
 
-// inRows breaks the lines of a text after a blank or, in a long word, anywhere. Text that was made visible may have
+// inRows breaks the lines of a text after a blank or, in a long word, anywhere. Text that is escaped may have
 // colours.
 func inRows(text string, room int) string {
 	if room <= 0 {

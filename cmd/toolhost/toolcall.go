@@ -120,7 +120,7 @@ func newToolCall(t *terminal) *cobra.Command {
 	sessionFlag(cmd, &session)
 	cmd.SetIn(t.in)
 	cmd.SetOut(t.out)
-	cmd.SetErr(cleaner{t.err})
+	cmd.SetErr(replacingWriter{t.err})
 	return cmd
 }
 

@@ -8,11 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 func newTrust(g *globals) *cobra.Command {
@@ -61,7 +63,7 @@ func (g *globals) trustFile(ctx context.Context, path string) error {
 	if err := c.Trust(); err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%s is trusted until it changes\n", visible(fsutil.Shortened(c.Path)))
+	fmt.Fprintf(g.out, "%s is trusted until it changes\n", escapeForTerminal(fsutil.Shortened(c.Path)))
 	return nil
 }
 
@@ -71,9 +73,10 @@ func (g *globals) revokeTrust(path string) error {
 	case err != nil:
 		return err
 	case was:
-		fmt.Fprintf(g.out, "%s is not trusted\n", visible(fsutil.Shortened(path)))
+		fmt.Fprintf(g.out, "%s is not trusted\n", escapeForTerminal(fsutil.Shortened(path)))
 	default:
-		fmt.Fprintf(g.out, "%s was not trusted; `toolhost trust --list` lists what is\n", visible(fsutil.Shortened(path)))
+		fmt.Fprintf(g.out, "%s was not trusted; `toolhost trust --list` lists what is\n",
+			escapeForTerminal(fsutil.Shortened(path)))
 	}
 	return nil
 }
@@ -111,8 +114,8 @@ func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.Tr
 			return false, err
 		}
 		defer answered()
-		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", oneLine(visible(filepath.Base(r.Path))),
-			oneLine(visible(r.Dir)))
+		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", escapeLine(filepath.Base(r.Path)),
+			escapeLine(r.Dir))
 		showWhatRuns(p.out, r)
 		return p.yes(ctx, "Trust it until it changes? [y/N] ")
 	}
@@ -138,7 +141,11 @@ func showLines(w io.Writer, title string, lines []string) {
 	}
 	fmt.Fprintln(w, title)
 	for _, l := range lines[:min(len(lines), maxRuns)] {
-		fmt.Fprintln(w, "  "+cutText(visible(l), maxRunning))
+		l = escapeLine(l)
+		if start := textutil.CutRunes(l, maxRunning, ""); start != l {
+			l = fmt.Sprintf("%s … and %d more characters, see the file", start, utf8.RuneCountInString(l)-maxRunning)
+		}
+		fmt.Fprintln(w, "  "+l)
 	}
 	if more := len(lines) - maxRuns; more > 0 {
 		fmt.Fprintf(w, "  and %d more, see the file\n", more)

@@ -144,7 +144,7 @@ func (v *validation) printPlugins() {
 	var started, left []string
 	for _, p := range v.Plugins {
 		if p.Script != "" {
-			v.printf("plugin %q: %s runs %s\n", p.Name, visible(p.Command[0]), visible(p.Script))
+			v.printf("plugin %q: %s runs %s\n", p.Name, escapeForTerminal(p.Command[0]), escapeForTerminal(p.Script))
 		}
 		switch {
 		case !p.Started && p.OK:
@@ -152,7 +152,7 @@ func (v *validation) printPlugins() {
 		case !v.start && p.Started:
 			started = append(started, p.Name)
 		case v.start && p.OK:
-			parts := []string{visible(p.Version), textutil.Count(p.Tools, "tool")}
+			parts := []string{escapeForTerminal(p.Version), textutil.Count(p.Tools, "tool")}
 			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts,
 				func(s string) bool { return s == "" }), ", "))
 		case v.start:
