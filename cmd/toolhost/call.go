@@ -167,7 +167,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		arguments = json.RawMessage("{}") // as a running host is sent
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	if err := g.callRunning(ctx, args, arguments, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
+	if err := g.callRunning(ctx, args[0], arguments, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
 		return err
 	}
 	o := g.asking(g.options(), g.prompterAt(piped))
@@ -187,25 +187,8 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err != nil {
 		return err
 	}
-	watch, unread := g.eventPrinter(f), false
-	call := func() (*host.Result, error) {
-		if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-			if arguments, unread, err = typedArguments(ctx, finding, s, tool, given); err != nil {
-				return nil, err
-			}
-		}
-		in := host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: f.timeout,
-			Events: watch.event}
-		if f.timeout > 0 { // the wait for a plugin that starts is part of the call
-			in.Waited = time.Since(began)
-		}
-		return s.Catalog().Call(ctx, in), nil
-	}
-	result, err := call()
-	if err == nil && readableNow(unread, result) {
-		result, err = call()
-	}
-	watch.end()
+	in, watch := host.Call{Tool: tool, Caller: callerName, SessionID: f.session, Timeout: f.timeout}, g.eventPrinter(f)
+	result, err := makeCall(ctx, &ownCall{s.Catalog(), in, began}, arguments, f, watch)
 	if err != nil {
 		return err
 	}
@@ -217,6 +200,62 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		g.printErrors(s.Plugins().Unlocked(plugin)...)
 	}
 	return g.print(result, watch, f)
+}
+
+// A callTarget is the host that a call is made on, with all of the call but its arguments.
+type callTarget interface {
+	// describe returns the tool's name and schema. After errUndescribed the call itself says why there is none.
+	describe(ctx context.Context) (tool string, schema json.RawMessage, err error)
+	call(ctx context.Context, arguments json.RawMessage, watch *eventPrinter) (*host.Result, error)
+}
+
+// makeCall makes a call. One that was refused for its unread words alone is made once more: it is no mistake of who
+// wrote them, and the tool can be described by then.
+func makeCall(ctx context.Context, at callTarget, arguments json.RawMessage, f callFlags, watch *eventPrinter) (
+	*host.Result, error) {
+	defer watch.end()
+	for again := false; ; again = true {
+		unread := false
+		if len(f.words) > 0 && isArgWord(f.words[0]) {
+			var err error
+			if arguments, unread, err = typedArguments(ctx, at, f.words); err != nil {
+				return nil, err
+			}
+		}
+		result, err := at.call(ctx, arguments, watch)
+		if again || !unread || err != nil || result.Error == nil || result.Error.Code != sdk.CodeInvalidArgs {
+			return result, err
+		}
+	}
+}
+
+// An ownCall is a call on the host of this command.
+type ownCall struct {
+	catalog *host.Catalog
+	in      host.Call
+	began   time.Time // from here on its timeout counts
+}
+
+func (c *ownCall) describe(ctx context.Context) (string, json.RawMessage, error) {
+	if c.in.Timeout > 0 {
+		limited, stop := context.WithDeadline(ctx, c.began.Add(c.in.Timeout))
+		defer stop()
+		ctx = limited
+	}
+	t, err := c.catalog.Tool(ctx, c.in.Tool)
+	if err != nil {
+		return "", nil, errUndescribed
+	}
+	return c.in.Tool, t.InputSchema, nil
+}
+
+func (c *ownCall) call(ctx context.Context, arguments json.RawMessage, watch *eventPrinter) (*host.Result, error) {
+	in := c.in
+	in.Arguments, in.Events = arguments, watch.event
+	if in.Timeout > 0 { // the wait for a plugin that starts is part of the call
+		in.Waited = time.Since(c.began)
+	}
+	return c.catalog.Call(ctx, in), nil
 }
 
 func (g *globals) print(r *host.Result, watch *eventPrinter, f callFlags) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -22,6 +23,25 @@ var argWord = lazy.Regexp(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
 
 // isArgWord reports whether an argument is KEY=VALUE rather than JSON.
 func isArgWord(text string) bool { return argWord().MatchString(text) }
+
+// errUndescribed means that the tool of a call cannot be described; the call says why.
+var errUndescribed = errors.New("the tool cannot be described")
+
+// typedArguments converts KEY=VALUE arguments by the schema of the call's tool. Without one they are unread: a text,
+// which is no JSON object, so that the call, which is made and recorded all the same, does not run if its tool is there
+// by then.
+func typedArguments(ctx context.Context, at callTarget, words []string) (arguments json.RawMessage, unread bool,
+	err error) {
+	tool, schema, err := at.describe(ctx)
+	if errors.Is(err, errUndescribed) {
+		arguments, err = json.Marshal(strings.Join(words, " "))
+		return arguments, true, err
+	}
+	if err == nil {
+		arguments, err = argumentsInWords(ctx, tool, schema, words)
+	}
+	return arguments, false, err
+}
 
 // A wordReader converts words to arguments by the schema of a tool.
 type wordReader struct {
@@ -64,20 +84,17 @@ func (r *wordReader) word(word string) error {
 	if slices.Contains(r.schema.properties(), key) { // a name with dots in it
 		steps = []string{key}
 	}
-	updated, err := r.put(r.members, r.schema, steps, "", func(s *argSchema, old any, path string) (any, error) {
-		return r.value(s, old, path, m[2] == ":=", value)
-	})
+	updated, err := r.put(r.members, r.schema, steps, "", m[2] == ":=", value)
 	if err == nil {
 		r.members = updated.(map[string]any)
 	}
 	return err
 }
 
-// put changes the value that the steps lead to.
-func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
-	change func(*argSchema, any, string) (any, error)) (any, error) {
+// put adds the text of a word to a value, at the place in it that the steps lead to, and returns the new value.
+func (r *wordReader) put(at any, s *argSchema, steps []string, path string, isJSON bool, text string) (any, error) {
 	if len(steps) == 0 {
-		return change(s, at, path)
+		return r.value(s, at, path, isJSON, text)
 	}
 	step, below := steps[0], strings.TrimPrefix(path+"."+steps[0], ".")
 	list, isList := at.([]any)
@@ -89,7 +106,7 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
 			list = append(list, nil)
 		}
 		var failed error
-		list[n], failed = r.put(list[n], s.items(), steps[1:], below, change)
+		list[n], failed = r.put(list[n], s.items(), steps[1:], below, isJSON, text)
 		return list, failed
 	}
 	if at != nil {
@@ -108,7 +125,7 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
 	if members == nil {
 		members = map[string]any{}
 	}
-	value, err := r.put(members[step], member, steps[1:], below, change)
+	value, err := r.put(members[step], member, steps[1:], below, isJSON, text)
 	if err == nil {
 		members[step] = value
 	}
@@ -129,7 +146,7 @@ func (r *wordReader) unknown(s *argSchema, name, path string) error {
 	return fmt.Errorf("%s has no argument %q; it has %s", what, name, strings.Join(known, ", "))
 }
 
-// value reads the text of a word by its schema.
+// value reads the text of a word, or of the file that it names, by its schema.
 func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text string) (any, error) {
 	if isJSON {
 		v, err := parseJSON(text)

@@ -157,9 +157,8 @@ func TestLateDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer i.Close()
-	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if got, unread, err := typedArguments(t.Context(), late, i, "slow__x", []string{"text=a"}); unread || err != nil ||
+	slow := &ownCall{i.Catalog(), host.Call{Tool: "slow__x", Timeout: time.Millisecond}, time.Now()}
+	if got, unread, err := typedArguments(t.Context(), slow, []string{"text=a"}); unread || err != nil ||
 		string(got) != `{"text":"a"}` {
 		t.Errorf("%s, unread: %t, %v", got, unread, err)
 	}

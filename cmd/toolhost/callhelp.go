@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
-	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -71,32 +70,6 @@ func (g *globals) definition(ctx context.Context, tool, profile string) (*host.T
 		err = &exitError{codeFor(e), listed(e, tool)}
 	}
 	return t, err
-}
-
-// typedArguments converts KEY=VALUE arguments by the tool's schema. Without one they are unread, and the call says why:
-// see unreadWords. The tool is looked for until finding ends.
-func typedArguments(ctx, finding context.Context, s *bootstrap.Instance, tool string, words []string) (
-	arguments json.RawMessage, unread bool, err error) {
-	t, err := s.Catalog().Tool(finding, tool)
-	if err != nil {
-		return unreadWords(words), true, nil //nolint:nilerr // the call returns it
-	}
-	arguments, err = argumentsInWords(ctx, tool, t.InputSchema, words)
-	return arguments, false, err
-}
-
-// readableNow reports whether a call with unreadWords was refused for them alone: its tool can be described by then, so
-// that the words are to be read, and the call is to be made again. It is no mistake of who wrote the words.
-func readableNow(unread bool, r *host.Result) bool {
-	return unread && r.Error != nil && r.Error.Code == sdk.CodeInvalidArgs
-}
-
-// unreadWords are the arguments of a call whose tool could not be described. The call is made and recorded all the
-// same, and says why. They are not a JSON object, so that it does not run if the tool is there by then, see
-// readableNow.
-func unreadWords(words []string) json.RawMessage {
-	text, _ := json.Marshal(strings.Join(words, " ")) // a text always can be
-	return text
 }
 
 // describeTool prints how to call a tool.

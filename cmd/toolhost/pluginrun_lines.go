@@ -146,15 +146,15 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	if !strings.Contains(tool, "__") && !r.isAlias(tool) {
 		tool = r.name + "__" + tool
 	}
+	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
 	if isArgWord(arguments) {
-		read, _, err := typedArguments(ctx, ctx, r.instance, tool, lineWords(arguments))
-		if err != nil {
+		own := &ownCall{catalog: r.instance.Catalog(), in: c}
+		var err error
+		if c.Arguments, _, err = typedArguments(ctx, own, lineWords(arguments)); err != nil {
 			r.say("%v", err)
 			return
 		}
-		arguments = string(read)
 	}
-	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
 	if !background {
 		result := r.instance.Catalog().Call(ctx, c)
 		r.answer(result)

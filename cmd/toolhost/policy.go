@@ -59,12 +59,13 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if err != nil {
 		return err
 	}
+	call := host.Call{Tool: tool, Arguments: arguments, Caller: callerName}
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, _, err = typedArguments(ctx, ctx, s, tool, given); err != nil {
+		if call.Arguments, _, err = typedArguments(ctx, &ownCall{catalog: s.Catalog(), in: call}, given); err != nil {
 			return err
 		}
 	}
-	d, err := s.Catalog().Explain(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
+	d, err := s.Catalog().Explain(ctx, call)
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return c.Untrusted() // so the tool's definition is not known
 	} else if coded {

@@ -33,7 +33,7 @@ const maxStops = 2
 
 // callRunning makes the call on a running host. A host that stops just then is tried again, and so is each one that
 // takes its place, however many follow while the call waits for a person.
-func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, person io.Reader,
+func (g *globals) callRunning(ctx context.Context, tool string, arguments json.RawMessage, person io.Reader,
 	f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
 		return errNoHost
@@ -51,12 +51,13 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 			g.explain("a host of its own, since --approve does not change the approval mode of the running one, " + r.info.Mode)
 			return errNoHost
 		}
-		err = g.callOn(ctx, r, args, arguments, person, f, false)
-		if errors.Is(err, errReadable) {
-			err = g.callOn(ctx, r, args, arguments, person, f, true)
-		}
+		watch := g.eventPrinter(f)
+		result, err := makeCall(ctx, &runningCall{g, r, tool, person, f}, arguments, f, watch)
 		r.close()
-		if !errors.Is(err, errNoHost) {
+		switch {
+		case err == nil:
+			return g.print(result, watch, f)
+		case !errors.Is(err, errNoHost):
 			return err
 		}
 		if stops[r.info.Pid]++; stops[r.info.Pid] == maxStops {
@@ -66,61 +67,56 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 	}
 }
 
-// errReadable means that the call is to be made once more, see readableNow.
-var errReadable = errors.New("the arguments can be read now")
+// A runningCall is a call on a running host.
+type runningCall struct {
+	g      *globals
+	r      *runningHost
+	tool   string
+	person io.Reader // nil without a terminal
+	f      callFlags
+}
 
-// callOn makes the call on a host. It returns errReadable for the first call alone.
-func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
-	person io.Reader, f callFlags, again bool) error {
-	unread := false
-	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: convert.Text(args[0])})
-		switch {
-		case err == nil:
-			t := described.Tool
-			if arguments, err = argumentsInWords(ctx, t.Name, json.RawMessage(t.InputSchema), given); err != nil {
-				return err
-			}
-		case errorDetail(err).GetCode() != "":
-			arguments, unread = unreadWords(given), true
-		case lost(err):
-			return errNoHost // nothing was called
-		default:
-			return remoteError(err)
-		}
+func (c *runningCall) describe(ctx context.Context) (string, json.RawMessage, error) {
+	described, err := c.r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: convert.Text(c.tool)})
+	switch {
+	case err == nil:
+		return described.Tool.Name, json.RawMessage(described.Tool.InputSchema), nil
+	case errorDetail(err).GetCode() != "":
+		return "", nil, errUndescribed
+	case lost(err):
+		return "", nil, errNoHost // nothing was called
 	}
-	watch := g.eventPrinter(f)
-	in := &apiv1.CallRequest{Tool: convert.Text(args[0]), Arguments: string(arguments), CallId: rand.Text(),
-		Caller: callerName, SessionId: convert.Text(f.session)}
-	if f.timeout > 0 {
-		in.Timeout = durationpb.New(f.timeout)
+	return "", nil, remoteError(err)
+}
+
+func (c *runningCall) call(ctx context.Context, arguments json.RawMessage, watch *eventPrinter) (*host.Result, error) {
+	in := &apiv1.CallRequest{Tool: convert.Text(c.tool), Arguments: string(arguments), CallId: rand.Text(),
+		Caller: callerName, SessionId: convert.Text(c.f.session)}
+	if c.f.timeout > 0 {
+		in.Timeout = durationpb.New(c.f.timeout)
 	}
-	waiting := g.waiting(watch)
-	if person != nil || f.approve != "" {
+	waiting := c.g.waiting(watch)
+	if c.person != nil || c.f.approve != "" {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
-		here := answerer{approve: bootstrap.Approve(f.approve), unanswered: waiting}
-		if person != nil {
-			here.prompter = newPrompter(g, person)
+		here := answerer{approve: bootstrap.Approve(c.f.approve), unanswered: waiting}
+		if c.person != nil {
+			here.prompter = newPrompter(c.g, c.person)
 		}
-		if err := g.approveHere(asking, r, here, in.CallId); err != nil {
-			g.printError(err)
+		if err := c.g.approveHere(asking, c.r, here, in.CallId); err != nil {
+			c.g.printError(err)
 		} else {
 			waiting = func() {} // the question is shown, or answered
 		}
 	}
-	result, err := r.call(ctx, in, watch.event, waiting)
-	watch.end()
+	result, err := c.r.call(ctx, in, watch.event, waiting)
 	if err != nil {
-		return remoteError(err) // errNoHost as it is
+		return nil, remoteError(err) // errNoHost as it is
 	}
 	if e := result.Error; e != nil && e.Name == approvals.StoppedName {
-		return errNoHost // another host asks
+		return nil, errNoHost // another host asks
 	}
-	if !again && readableNow(unread, result) {
-		return errReadable
-	}
-	return g.print(result, watch, f)
+	return result, nil
 }
 
 // waiting returns what is called when the call waits for a person: it says where the call can be approved.

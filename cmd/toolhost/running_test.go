@@ -155,9 +155,11 @@ func TestHostThatIsLost(t *testing.T) {
 		t.Errorf("it is asked what it serves: %v", err)
 	}
 	g := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
-	for _, args := range [][]string{{"test__a"}, {"test__a", "x=1"}} {
-		if err := g.callOn(t.Context(), r, args, nil, nil, callFlags{}, false); !errors.Is(err, errNoHost) {
-			t.Errorf("%q: %v", args, err)
+	for _, words := range [][]string{nil, {"x=1"}} {
+		f := callFlags{words: words}
+		if _, err := makeCall(t.Context(), &runningCall{g: g, r: r, tool: "test__a", f: f}, nil, f,
+			g.eventPrinter(f)); !errors.Is(err, errNoHost) {
+			t.Errorf("%q: %v", words, err)
 		}
 	}
 	if ended, err := g.printApprovals(t.Context(), r); ended == nil || err != nil {
