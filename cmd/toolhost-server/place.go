@@ -1,15 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
-	"sync"
-	"syscall"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -17,88 +23,125 @@ import (
 // placeCheck is how often the files of the place are looked for: what cleans folders of temporary files deletes them.
 const placeCheck = 2 * time.Second
 
-// A socket listens on a Unix socket, and on a new one at the same path after restore.
-type socket struct {
-	path string
-
-	mu     sync.Mutex
-	l      *net.UnixListener
-	file   fs.FileInfo // of the listener; nil once it is another process's to remove
-	closed bool
+// inherited is what an earlier host has handed over.
+type inherited struct {
+	lock         *os.File
+	listeners    []net.Listener
+	files        []fs.FileInfo // of Unix sockets, by listener; nil where another process has put one in its place
+	predecessors []string
 }
 
-func listenSocket(ctx context.Context, path string) (*socket, error) {
-	s := &socket{path: path}
-	return s, s.listen(ctx)
-}
-
-// listen makes the file. No other process can make one with the same identity while this one listens.
-func (s *socket) listen(ctx context.Context) error {
-	l, err := server.ListenUnix(ctx, s.path)
-	if err != nil {
-		return err
+// checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
+// clients of the earlier host would be served without its rules.
+func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {
+	if given == nil || slices.ContainsFunc(given.listeners, func(l net.Listener) bool {
+		return l.Addr().Network() == "unix" && l.Addr().String() == p.place.Socket()
+	}) {
+		return nil
 	}
-	s.l = l.(*net.UnixListener)
-	s.l.SetUnlinkOnClose(false)
-	s.file, _ = os.Lstat(s.path) // a file that is gone is not removed
+	found := "there is no configuration any more where it was"
+	if c.Path != "" {
+		found = "the configuration that is found now, " + c.Path + ", is not the one that the host serves"
+	}
+	return fmt.Errorf("%s, or the work folder is another one; put the file back, or stop the host: "+
+		"toolhost serve --stop", found)
+}
+
+// lockTime is how long the lock may be held by commands that look whether it is.
+const lockTime = 100 * time.Millisecond
+
+// A lockedError means that another process has the place.
+type lockedError struct{ holder local.Holder }
+
+// Error says which process, and what to do.
+func (e *lockedError) Error() string {
+	const whose = "of this configuration, work folder and profile"
+	switch h := e.holder; {
+	case h.PID == 0 || h.State == local.Stops:
+		return "a host " + whose + " has not ended yet: " + h.Ending()
+	default:
+		return fmt.Sprintf("a host %s is running already, process %d; stop it with `toolhost serve --stop`, or replace it "+
+			"with `toolhost serve --upgrade`", whose, h.PID)
+	}
+}
+
+// lock keeps a second host of the configuration from starting.
+func (p *program) lock(given *inherited) error {
+	if given != nil {
+		p.lockFile, p.predecessors = given.lock, given.predecessors
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	f, err := fsutil.Lock(ctx, p.place.Lock(), os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fsutil.ErrLocked) {
+		return &lockedError{*cmp.Or(p.place.Holder(), &local.Holder{})}
+	}
+	if err != nil {
+		return p.place.FolderError(err)
+	}
+	p.lockFile = f
+	p.hold(local.Starts)
 	return nil
 }
 
-func (s *socket) current() *net.UnixListener {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.l
+// hold tells commands what this process does, unless another one has taken over.
+func (p *program) hold(s local.State) {
+	p.lockMu.Lock()
+	p.held = s
+	p.lockMu.Unlock()
+	p.holdAgain()
 }
 
-// Accept returns the next connection.
-func (s *socket) Accept() (net.Conn, error) {
-	for {
-		l := s.current()
-		c, err := l.Accept()
-		if err == nil || l == s.current() {
-			return c, err
-		}
+// holdAgain tells it again, such as after a successor that has failed may have written something else.
+func (p *program) holdAgain() {
+	p.lockMu.Lock()
+	defer p.lockMu.Unlock()
+	if p.replaced.Load() || p.held == "" {
+		return
+	}
+	if err := local.Hold(p.lockFile, p.held, p.predecessors...); err != nil {
+		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
 	}
 }
 
-// Addr is the path.
-func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix"} }
-
-// SyscallConn leads to the open file.
-func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.current().SyscallConn() }
-
-// Close ends it, and removes its file unless keep was called; a file that another process has put there stays.
-func (s *socket) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	if now, err := os.Lstat(s.path); err == nil && s.file != nil && os.SameFile(s.file, now) {
-		_ = os.Remove(s.path) // the next host replaces it
+// release releases the lock, and tells commands that this process has ended, unless another one has taken over, or the
+// one before it goes on.
+func (p *program) release() {
+	p.lockMu.Lock()
+	defer p.lockMu.Unlock()
+	if !p.replaced.Load() && p.held != "" {
+		_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock tells, too
 	}
-	s.file = nil
-	return s.l.Close()
+	_ = p.lockFile.Close() // nothing is lost
 }
 
-// keep leaves the file to another process.
-func (s *socket) keep() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	s.file = nil
+// token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
+// browser survives a restart.
+func (p *program) token() (string, error) {
+	f, err := fsutil.OpenPrivate(p.place.Token())
+	if errors.Is(err, fs.ErrNotExist) {
+		token := rand.Text()
+		return token, p.saveToken(token)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < server.MinToken {
+		return "", fmt.Errorf("the file of the user's token, %s, has a token of %d characters; %d are the least; remove the "+
+			"file: the host makes it again with a new token", p.place.Token(), len(token), server.MinToken)
+	}
+	return token, nil
 }
 
-// restore makes the file again if it is gone, and reports whether it was.
-func (s *socket) restore(ctx context.Context) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := os.Lstat(s.path); s.closed || !errors.Is(err, fs.ErrNotExist) {
-		return false, nil // what another process has put there is not ours
-	}
-	old := s.l
-	if err := s.listen(ctx); err != nil {
-		return true, err
-	}
-	return true, old.Close() // Accept goes on with the new one
+func (p *program) saveToken(token string) error {
+	return p.place.FolderError(fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600))
 }
 
 // keepPlace makes the files of the place again when they were deleted, until ctx ends.

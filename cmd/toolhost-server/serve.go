@@ -3,18 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +28,6 @@ import (
 	"github.com/toolhost/toolhost/host/server/configured"
 	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/host/telemetry"
-	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A program is one run of toolhost-server.
@@ -169,30 +161,6 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }
 
-// inherited is what an earlier host has handed over.
-type inherited struct {
-	lock         *os.File
-	listeners    []net.Listener
-	files        []fs.FileInfo // of Unix sockets, by listener; nil where another process has put one in its place
-	predecessors []string
-}
-
-// checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
-// clients of the earlier host would be served without its rules.
-func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {
-	if given == nil || slices.ContainsFunc(given.listeners, func(l net.Listener) bool {
-		return l.Addr().Network() == "unix" && l.Addr().String() == p.place.Socket()
-	}) {
-		return nil
-	}
-	found := "there is no configuration any more where it was"
-	if c.Path != "" {
-		found = "the configuration that is found now, " + c.Path + ", is not the one that the host serves"
-	}
-	return fmt.Errorf("%s, or the work folder is another one; put the file back, or stop the host: "+
-		"toolhost serve --stop", found)
-}
-
 // options are those of the configuration, without what belongs to a running host.
 func (p *program) options() bootstrap.Options {
 	return bootstrap.Options{Config: p.config, TrustNamed: !p.checkTrust, Workdir: p.workdir, Profile: p.profile,
@@ -293,183 +261,10 @@ func (p *program) info() *apiv1.GetInfoResponse {
 	return out
 }
 
-// lockTime is how long the lock may be held by commands that look whether it is.
-const lockTime = 100 * time.Millisecond
-
-// A lockedError means that another process has the place.
-type lockedError struct{ holder local.Holder }
-
-// Error says which process, and what to do.
-func (e *lockedError) Error() string {
-	const whose = "of this configuration, work folder and profile"
-	switch h := e.holder; {
-	case h.PID == 0 || h.State == local.Stops:
-		return "a host " + whose + " has not ended yet: " + h.Ending()
-	default:
-		return fmt.Sprintf("a host %s is running already, process %d; stop it with `toolhost serve --stop`, or replace it "+
-			"with `toolhost serve --upgrade`", whose, h.PID)
-	}
-}
-
-// lock keeps a second host of the configuration from starting.
-func (p *program) lock(given *inherited) error {
-	if given != nil {
-		p.lockFile, p.predecessors = given.lock, given.predecessors
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
-	defer cancel()
-	f, err := fsutil.Lock(ctx, p.place.Lock(), os.O_RDWR|os.O_CREATE)
-	if errors.Is(err, fsutil.ErrLocked) {
-		return &lockedError{*cmp.Or(p.place.Holder(), &local.Holder{})}
-	}
-	if err != nil {
-		return p.place.FolderError(err)
-	}
-	p.lockFile = f
-	p.hold(local.Starts)
-	return nil
-}
-
-// hold tells commands what this process does, unless another one has taken over.
-func (p *program) hold(s local.State) {
-	p.lockMu.Lock()
-	p.held = s
-	p.lockMu.Unlock()
-	p.holdAgain()
-}
-
-// holdAgain tells it again, such as after a successor that has failed may have written something else.
-func (p *program) holdAgain() {
-	p.lockMu.Lock()
-	defer p.lockMu.Unlock()
-	if p.replaced.Load() || p.held == "" {
-		return
-	}
-	if err := local.Hold(p.lockFile, p.held, p.predecessors...); err != nil {
-		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
-	}
-}
-
-// release releases the lock, and tells commands that this process has ended, unless another one has taken over, or the
-// one before it goes on.
-func (p *program) release() {
-	p.lockMu.Lock()
-	defer p.lockMu.Unlock()
-	if !p.replaced.Load() && p.held != "" {
-		_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock tells, too
-	}
-	_ = p.lockFile.Close() // nothing is lost
-}
-
-// token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
-// browser survives a restart.
-func (p *program) token() (string, error) {
-	f, err := fsutil.OpenPrivate(p.place.Token())
-	if errors.Is(err, fs.ErrNotExist) {
-		token := rand.Text()
-		return token, p.saveToken(token)
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(text))
-	if len(token) < server.MinToken {
-		return "", fmt.Errorf("the file of the user's token, %s, has a token of %d characters; %d are the least; remove the "+
-			"file: the host makes it again with a new token", p.place.Token(), len(token), server.MinToken)
-	}
-	return token, nil
-}
-
-func (p *program) saveToken(token string) error {
-	return p.place.FolderError(fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600))
-}
-
 // drainTime is how long running calls may take to end.
 func (p *program) drainTime() time.Duration {
 	if asked := p.stopping.Load(); asked != nil {
 		return *asked
 	}
 	return p.drain
-}
-
-// defaultAddress is where HTTP is served unless something else is said, or the port is taken.
-const defaultAddress = "127.0.0.1:7411"
-
-// listen listens on the sockets, and on an address, unless an earlier host has handed over its listeners.
-func (p *program) listen(ctx context.Context, given *inherited) (all []server.Listener, err error) {
-	secure, err := p.loadTLS()
-	if err != nil {
-		return nil, err
-	}
-	if given != nil {
-		for i, l := range given.listeners {
-			one := server.Listener{Listener: l, TLS: secure}
-			if u, is := l.(*net.UnixListener); is {
-				one = server.Listener{Listener: &socket{path: l.Addr().String(), l: u, file: given.files[i]}}
-			}
-			all = append(all, one)
-		}
-		return all, nil
-	}
-	defer func() {
-		for _, l := range all {
-			if err != nil {
-				_ = l.Close()
-			}
-		}
-	}()
-	for i, path := range []string{p.place.Socket(), p.block().Socket} {
-		if path == "" || i > 0 && path == p.place.Socket() {
-			continue
-		}
-		l, err := listenSocket(ctx, path)
-		if err != nil && path != p.place.Socket() {
-			err = fmt.Errorf("socket of the serve block, %s: %w", p.block().Source, err)
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, server.Listener{Listener: l})
-	}
-	address, from := p.address, "--address"
-	if address == "" {
-		address, from = p.block().Address, "address of the serve block, "+p.block().Source
-	}
-	if p.background && address == "" {
-		return all, nil
-	}
-	l, err := server.ListenTCP(ctx, cmp.Or(address, defaultAddress), secure)
-	if err != nil && address == "" {
-		from = "the default address"
-		l, err = server.ListenTCP(ctx, "127.0.0.1:0", secure)
-	}
-	if err != nil {
-		return all, fmt.Errorf("%s: %w", from, err)
-	}
-	return append(all, server.Listener{Listener: l, TLS: secure}), nil
-}
-
-// announce prints where it serves. The token is in a part of the URL that browsers send to no one.
-func (p *program) announce(w io.Writer, all []server.Listener) {
-	for _, l := range all {
-		at, isTCP := l.Addr().(*net.TCPAddr)
-		if !isTCP {
-			fmt.Fprintf(w, "serving at %s\n", l.Addr())
-			continue
-		}
-		scheme, place := "http", at.String()
-		if l.TLS != nil {
-			scheme = "https"
-		}
-		if at.IP.IsUnspecified() { // no address that a browser could open
-			place = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
-		}
-		fmt.Fprintf(w, "serving at %s://%s/#token=%s\n", scheme, place, p.own)
-	}
 }
