@@ -227,8 +227,8 @@ func TestUpgradeToASlowProgram(t *testing.T) {
 
 // An upgrade that waited for another one says what has happened.
 func TestUpgradeOfAReplacedHost(t *testing.T) {
-	p := &program{successor: 7}
-	p.replaced.Store(true)
+	p := &program{place: &hostPlace{}}
+	p.place.successor.Store(7)
 	_, err := p.upgrade(t.Context())
 	if fail, is := errors.AsType[*connect.Error](err); !is || len(fail.Details()) == 0 ||
 		!strings.Contains(fail.Message(), "process 7 has taken over") {

@@ -64,7 +64,7 @@ func inherit() (*inherited, error) {
 		var socket fs.FileInfo
 		if _, is := l.(*net.UnixListener); is {
 			socket, _ = os.Lstat(l.Addr().String())
-			if _, was, told := strings.Cut(network, "@"); told && was != identity(socket) {
+			if _, was, named := strings.Cut(network, "@"); named && was != identity(socket) {
 				socket = nil
 			}
 		}
@@ -124,21 +124,21 @@ func notify(state string) {
 // upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call,
 // however long that runs. An error means that this one serves on.
 func (p *program) upgrade(ctx context.Context) (pid int, err error) {
-	p.handover.Lock()
-	defer p.handover.Unlock()
-	if p.replaced.Load() {
+	p.place.handover.Lock()
+	defer p.place.handover.Unlock()
+	if successor := p.place.successor.Load(); successor != 0 {
 		return 0, server.Fail(connect.CodeFailedPrecondition, "", fmt.Sprintf("process %d has taken over from process %d "+
-			"already, by another upgrade", p.successor, os.Getpid()), "If a newer program was installed since, run "+
+			"already, by another upgrade", successor, os.Getpid()), "If a newer program was installed since, run "+
 			"`toolhost serve --upgrade` again.")
 	}
-	files := []*os.File{p.lockFile}
+	files := []*os.File{p.place.lockFile}
 	defer func() {
 		for _, f := range files[1:] {
 			_ = f.Close() // the listeners have their own
 		}
 	}()
 	var networks []string
-	for _, l := range p.listeners {
+	for _, l := range p.place.listeners {
 		f, err := fileOf(l.Listener)
 		if err != nil {
 			return 0, fmt.Errorf("the listener at %s cannot be handed over: %w", l.Addr(), err)
@@ -150,14 +150,13 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 		files, networks = append(files, f), append(networks, network)
 	}
 	if pid, err = p.start(ctx, files, networks); err != nil {
-		p.holdAgain()
+		p.place.report("")
 		return 0, err
 	}
-	p.successor = pid
-	p.replaced.Store(true)
-	for _, l := range p.listeners {
+	p.place.successor.Store(int64(pid))
+	for _, l := range p.place.listeners {
 		if s, is := l.Listener.(*socket); is {
-			s.keep() // it is the successor's now
+			s.leave() // it is the successor's now
 		}
 	}
 	p.log.Info("another process has taken over", "pid", pid)
@@ -166,7 +165,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	return pid, nil
 }
 
-// identity tells a file from all others that there are; "" for none.
+// identity identifies a file among all that exist; "" for none.
 func identity(info fs.FileInfo) string {
 	if info == nil {
 		return ""
@@ -206,13 +205,13 @@ func fileOf(l net.Listener) (*os.File, error) {
 
 // start starts the successor, and returns when it serves.
 func (p *program) start(ctx context.Context, files []*os.File, networks []string) (pid int, err error) {
-	// "" where the system does not tell who has started a process.
-	self, _, _ := local.Process(os.Getpid())
+	self, _, _ := local.Process(os.Getpid()) // "" where the system cannot name processes
+
 	const first = 3                                                                // the first of ExtraFiles
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
-		strings.Join(append(slices.Clone(p.predecessors), self), " ")),
+		strings.Join(append(slices.Clone(p.place.predecessors), self), " ")),
 		fmt.Sprintf("%s=%d", local.ReadyVar, first+len(files)))
 	if !p.endsWithTerminal {
 		cmd.Env = append(cmd.Env, outlivesVar+"=1")
@@ -237,7 +236,7 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	case why != "":
 		return 0, fmt.Errorf("%s, the program that is installed now, does not serve: %s", p.path, why)
 	case ctx.Err() != nil:
-		return 0, errors.New("who asked for the upgrade is gone, so the new program was ended")
+		return 0, errors.New("the client that asked for the upgrade is gone, so the new program was ended")
 	case limited.Err() != nil:
 		return 0, fmt.Errorf("%s, the program that is installed now, did not serve within %s", p.path, startTime)
 	}

@@ -26,11 +26,11 @@ func (p *program) endWhenIdle(ctx context.Context) {
 	}
 }
 
-// minIdleWait bounds how often a host is looked at.
+// minIdleWait bounds how often it is checked whether a host is idle.
 const minIdleWait = 100 * time.Millisecond
 
 // awaitIdle returns once the host has been idle for the limit, and for how long, or when ctx ends. The limit, of which
-// zero is none, may be another one after each change.
+// zero is none, may differ after each change.
 func awaitIdle(ctx context.Context, limit, idle func() time.Duration, changed <-chan struct{}) (time.Duration, bool) {
 	for {
 		var timer <-chan time.Time

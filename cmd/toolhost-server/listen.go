@@ -66,7 +66,7 @@ func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix
 // SyscallConn leads to the open file.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.current().SyscallConn() }
 
-// Close ends it, and removes its file unless keep was called; a file that another process has put there stays.
+// Close ends it, and removes its file unless leave was called; a file that another process has put there stays.
 func (s *socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,15 +78,15 @@ func (s *socket) Close() error {
 	return s.l.Close()
 }
 
-// keep leaves the file to another process.
-func (s *socket) keep() {
+// leave leaves the file to another process.
+func (s *socket) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.file = nil
 }
 
-// restore makes the file again if it is gone, and reports whether it was.
+// restore recreates the file if it is gone, and reports whether it was.
 func (s *socket) restore(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +158,8 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 }
 
 // announce prints where it serves. The token is in a part of the URL that browsers send to no one.
-func (p *program) announce(w io.Writer, all []server.Listener) {
-	for _, l := range all {
+func (p *program) announce(w io.Writer) {
+	for _, l := range p.place.listeners {
 		at, isTCP := l.Addr().(*net.TCPAddr)
 		if !isTCP {
 			fmt.Fprintf(w, "serving at %s\n", l.Addr())
@@ -172,6 +172,6 @@ func (p *program) announce(w io.Writer, all []server.Listener) {
 		if at.IP.IsUnspecified() { // no address that a browser could open
 			place = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
 		}
-		fmt.Fprintf(w, "serving at %s://%s/#token=%s\n", scheme, place, p.own)
+		fmt.Fprintf(w, "serving at %s://%s/#token=%s\n", scheme, place, p.place.token)
 	}
 }

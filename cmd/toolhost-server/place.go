@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/api/local"
@@ -20,8 +23,99 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// placeCheck is how often the files of the place are looked for: what cleans folders of temporary files deletes them.
-const placeCheck = 2 * time.Second
+// A hostPlace is the place where commands find this host: its lock, which also says what the host does, its sockets and
+// the token.
+type hostPlace struct {
+	local.Place
+	log          *slog.Logger
+	token        string // of the user's own clients
+	listeners    []server.Listener
+	predecessors []string // the hosts that have handed over the listeners
+
+	// handover is locked while a successor is started, and while deleted files are recreated.
+	handover  sync.Mutex
+	successor atomic.Int64 // the process that has taken over; 0 for none
+	lost      bool         // another process has recreated the lock file; guarded by handover
+
+	mu       sync.Mutex
+	lockFile *os.File
+	state    local.State // what the lock file says of this process; "" while it says what the predecessor does
+}
+
+// takePlace takes the place of a configuration, or takes it over from an earlier host.
+func takePlace(o settings, given *inherited, c *bootstrap.Configuration, log *slog.Logger) (*hostPlace, error) {
+	config := cmp.Or(c.Path, bootstrap.ProgramFolder()) // without a file, the folder of its plugins
+	found, err := local.Find(config, o.workdir, o.profile)
+	if err != nil {
+		return nil, err
+	}
+	p := &hostPlace{Place: found, log: log}
+	if err := p.checkInherited(given, c); err != nil {
+		return nil, err
+	}
+	if err := p.Make(); err != nil {
+		return nil, err
+	}
+	if err := p.acquire(given); err != nil {
+		return nil, err
+	}
+	if err := p.Name(config, o.workdir, o.profile); err != nil {
+		log.Warn("commands will not find this host once the link to its configuration is deleted", "error", err)
+	}
+	if p.token, err = p.readToken(); err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// acquire locks the place, so that no second host of the configuration starts.
+func (p *hostPlace) acquire(given *inherited) error {
+	if given != nil {
+		p.lockFile, p.predecessors = given.lock, given.predecessors
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	f, err := fsutil.Lock(ctx, p.Lock(), os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fsutil.ErrLocked) {
+		return &lockedError{*cmp.Or(p.Holder(), &local.Holder{})}
+	}
+	if err != nil {
+		return p.FolderError(err)
+	}
+	p.lockFile = f
+	p.report(local.Starts)
+	return nil
+}
+
+// report writes into the lock what this process does, unless another one has taken over. With "" it repeats that, such
+// as when a successor that failed may have written something else.
+func (p *hostPlace) report(s local.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = cmp.Or(s, p.state)
+	if p.successor.Load() != 0 || p.state == "" {
+		return
+	}
+	if err := local.Hold(p.lockFile, p.state, p.predecessors...); err != nil {
+		p.log.Warn("commands cannot see which process this is", "error", p.FolderError(err))
+	}
+}
+
+// release releases the lock, and reports that this process has ended, unless another one has taken over, or the one
+// before it goes on.
+func (p *hostPlace) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.successor.Load() == 0 {
+		p.Unname()
+		if p.state != "" {
+			_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock says it, too
+		}
+	}
+	_ = p.lockFile.Close() // nothing is lost
+}
 
 // inherited is what an earlier host has handed over.
 type inherited struct {
@@ -31,11 +125,11 @@ type inherited struct {
 	predecessors []string
 }
 
-// checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
+// checkInherited fails if the sockets handed over are those of another place: the configuration is searched again, and
 // clients of the earlier host would be served without its rules.
-func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {
+func (p *hostPlace) checkInherited(given *inherited, c *bootstrap.Configuration) error {
 	if given == nil || slices.ContainsFunc(given.listeners, func(l net.Listener) bool {
-		return l.Addr().Network() == "unix" && l.Addr().String() == p.place.Socket()
+		return l.Addr().Network() == "unix" && l.Addr().String() == p.Socket()
 	}) {
 		return nil
 	}
@@ -43,11 +137,11 @@ func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) e
 	if c.Path != "" {
 		found = "the configuration that is found now, " + c.Path + ", is not the one that the host serves"
 	}
-	return fmt.Errorf("%s, or the work folder is another one; put the file back, or stop the host: "+
+	return fmt.Errorf("%s, or the work folder has changed; put the file back, or stop the host: "+
 		"toolhost serve --stop", found)
 }
 
-// lockTime is how long the lock may be held by commands that look whether it is.
+// lockTime is how long commands that check the lock may hold it.
 const lockTime = 100 * time.Millisecond
 
 // A lockedError means that another process has the place.
@@ -65,61 +159,10 @@ func (e *lockedError) Error() string {
 	}
 }
 
-// lock keeps a second host of the configuration from starting.
-func (p *program) lock(given *inherited) error {
-	if given != nil {
-		p.lockFile, p.predecessors = given.lock, given.predecessors
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
-	defer cancel()
-	f, err := fsutil.Lock(ctx, p.place.Lock(), os.O_RDWR|os.O_CREATE)
-	if errors.Is(err, fsutil.ErrLocked) {
-		return &lockedError{*cmp.Or(p.place.Holder(), &local.Holder{})}
-	}
-	if err != nil {
-		return p.place.FolderError(err)
-	}
-	p.lockFile = f
-	p.hold(local.Starts)
-	return nil
-}
-
-// hold tells commands what this process does, unless another one has taken over.
-func (p *program) hold(s local.State) {
-	p.lockMu.Lock()
-	p.held = s
-	p.lockMu.Unlock()
-	p.holdAgain()
-}
-
-// holdAgain tells it again, such as after a successor that has failed may have written something else.
-func (p *program) holdAgain() {
-	p.lockMu.Lock()
-	defer p.lockMu.Unlock()
-	if p.replaced.Load() || p.held == "" {
-		return
-	}
-	if err := local.Hold(p.lockFile, p.held, p.predecessors...); err != nil {
-		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
-	}
-}
-
-// release releases the lock, and tells commands that this process has ended, unless another one has taken over, or the
-// one before it goes on.
-func (p *program) release() {
-	p.lockMu.Lock()
-	defer p.lockMu.Unlock()
-	if !p.replaced.Load() && p.held != "" {
-		_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock tells, too
-	}
-	_ = p.lockFile.Close() // nothing is lost
-}
-
-// token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
+// readToken returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
 // browser survives a restart.
-func (p *program) token() (string, error) {
-	f, err := fsutil.OpenPrivate(p.place.Token())
+func (p *hostPlace) readToken() (string, error) {
+	f, err := fsutil.OpenPrivate(p.Token())
 	if errors.Is(err, fs.ErrNotExist) {
 		token := rand.Text()
 		return token, p.saveToken(token)
@@ -135,17 +178,20 @@ func (p *program) token() (string, error) {
 	token := strings.TrimSpace(string(text))
 	if len(token) < server.MinToken {
 		return "", fmt.Errorf("the file of the user's token, %s, has a token of %d characters; %d are the least; remove the "+
-			"file: the host makes it again with a new token", p.place.Token(), len(token), server.MinToken)
+			"file: the host makes it again with a new token", p.Token(), len(token), server.MinToken)
 	}
 	return token, nil
 }
 
-func (p *program) saveToken(token string) error {
-	return p.place.FolderError(fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600))
+func (p *hostPlace) saveToken(token string) error {
+	return p.FolderError(fsutil.WriteFile(p.Token(), []byte(token+"\n"), 0o600))
 }
 
-// keepPlace makes the files of the place again when they were deleted, until ctx ends.
-func (p *program) keepPlace(ctx context.Context) {
+// placeCheck is how often the files of the place are checked: what cleans folders of temporary files deletes them.
+const placeCheck = 2 * time.Second
+
+// maintain recreates the files of the place when they were deleted, until ctx ends.
+func (p *hostPlace) maintain(ctx context.Context) {
 	tick := time.NewTicker(placeCheck)
 	defer tick.Stop()
 	for {
@@ -155,38 +201,38 @@ func (p *program) keepPlace(ctx context.Context) {
 		case <-tick.C:
 		}
 		p.handover.Lock() // what is handed over stays as it is
-		if !p.replaced.Load() {
-			p.restorePlace(ctx)
+		if p.successor.Load() == 0 {
+			p.restore(ctx)
 		}
 		p.handover.Unlock()
 	}
 }
 
-// restorePlace makes again what was deleted: the lock, so that no second host starts, the sockets, and the token. A
+// restore recreates what was deleted: the lock, so that no second host starts, the sockets, and the token. A
 // host that was faster has the place: sockets of this one in it would keep the next one from starting.
-func (p *program) restorePlace(ctx context.Context) {
+func (p *hostPlace) restore(ctx context.Context) {
 	note := func(path string, gone bool, err error) {
 		switch {
 		case gone && err != nil:
-			p.log.Error("a file of the running host was deleted, and cannot be made again", "path", path, "error", err)
+			p.log.Error("a file of the running host was deleted, and cannot be recreated", "path", path, "error", err)
 		case gone:
-			p.log.Warn("a file of the running host was deleted, and was made again", "path", path)
+			p.log.Warn("a file of the running host was deleted, and was recreated", "path", path)
 		}
 	}
 	missing := func(path string) bool {
 		_, err := os.Lstat(path)
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	if missing(p.place.Lock()) {
-		note(p.place.Lock(), true, p.lockAgain())
+	if missing(p.Lock()) {
+		note(p.Lock(), true, p.reacquire())
 	}
-	if lost := p.lostLock(); lost != p.displaced {
-		if p.displaced = lost; lost {
-			p.log.Error("the lock of the running host was deleted, and another process has made it again: commands do not "+
-				"find this host any more; end it", "path", p.place.Lock(), "pid", os.Getpid())
+	if lost := p.lockIsAnothers(); lost != p.lost {
+		if p.lost = lost; lost {
+			p.log.Error("the lock of the running host was deleted, and another process has recreated it: commands do not "+
+				"find this host any more; end it", "path", p.Lock(), "pid", os.Getpid())
 		}
 	}
-	if p.displaced {
+	if p.lost {
 		return
 	}
 	for _, l := range p.listeners {
@@ -195,34 +241,34 @@ func (p *program) restorePlace(ctx context.Context) {
 			note(s.path, gone, err)
 		}
 	}
-	if missing(p.place.Token()) {
-		note(p.place.Token(), true, p.saveToken(p.own))
+	if missing(p.Token()) {
+		note(p.Token(), true, p.saveToken(p.token))
 	}
 }
 
-// lostLock reports whether the lock at the place is another process's.
-func (p *program) lostLock() bool {
+// lockIsAnothers reports whether the lock at the place is another process's.
+func (p *hostPlace) lockIsAnothers() bool {
 	ours, err := p.lockFile.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Stat(p.place.Lock())
+	there, err := os.Stat(p.Lock())
 	return err == nil && !os.SameFile(ours, there)
 }
 
-// lockAgain locks a new file in place of one that was deleted.
-func (p *program) lockAgain() error {
-	if err := p.place.Make(); err != nil {
+// reacquire locks a new file in place of one that was deleted.
+func (p *hostPlace) reacquire() error {
+	if err := p.Make(); err != nil {
 		return err
 	}
-	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)
+	f, err := fsutil.TryLock(p.Lock(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err // such as of a second host, which has started meanwhile
 	}
-	p.lockMu.Lock()
+	p.mu.Lock()
 	old := p.lockFile
 	p.lockFile = f
-	p.lockMu.Unlock()
-	p.holdAgain()
+	p.mu.Unlock()
+	p.report("")
 	return old.Close()
 }

@@ -39,14 +39,14 @@ func TestPlaceThatAnotherHostHasTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosts := make([]*program, 2)
+	hosts := make([]*hostPlace, 2)
 	for i := range hosts {
-		p := &program{place: place, log: slog.New(slog.DiscardHandler), own: "token"}
+		p := &hostPlace{Place: place, log: slog.New(slog.DiscardHandler), token: "token"}
 		hosts[i] = p
 		if err := place.Make(); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.lock(nil); err != nil {
+		if err := p.acquire(nil); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.release)
@@ -65,13 +65,13 @@ func TestPlaceThatAnotherHostHasTaken(t *testing.T) {
 	if err := os.Remove(place.Socket()); err != nil {
 		t.Fatal(err)
 	}
-	hosts[0].restorePlace(t.Context())
+	hosts[0].restore(t.Context())
 	for _, path := range []string{place.Socket(), place.Token()} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s was made by the host that has lost its place", path)
 		}
 	}
-	hosts[1].restorePlace(t.Context())
+	hosts[1].restore(t.Context())
 	for _, path := range []string{place.Socket(), place.Token()} {
 		if _, err := os.Lstat(path); err != nil {
 			t.Errorf("the other host: %v", err)

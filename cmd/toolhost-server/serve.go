@@ -33,39 +33,30 @@ import (
 // A program is one run of toolhost-server.
 type program struct {
 	settings
-	log       *slog.Logger
-	place     local.Place
-	own       string // the token of the user's own clients
+	path     string // of this program, where a newer one may be installed
+	log      *slog.Logger
+	place    *hostPlace
+	stop     context.CancelFunc
+	stopping atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
+
+	instance  *bootstrap.Instance
 	calls     *server.Calls
-	services  *configured.Services
 	questions *approvals.Queue
-	notifier  atomic.Pointer[approvals.Notifier]
-	reloading sync.Mutex
-	// limitChanged has a token after a reload, which may have changed the idle_timeout.
-	limitChanged chan struct{}
-	targets      []config.Notify // of the notifier in use
-	instance     *bootstrap.Instance
-	telemetry    *telemetry.Telemetry
+	services  *configured.Services
+	server    *server.Server
+	mcp       *mcpserver.Server
+	clients   mcpClients
+	history   *history.Index // nil without a record
+	telemetry *telemetry.Telemetry
+
+	// What the configuration says in blocks that a reload may change:
+	reloading    sync.Mutex
+	served       *config.Serve                           // at the start
+	waiting      string                                  // the last log line about changes of it
+	limitChanged chan struct{}                           // has a token after a reload, for a new idle_timeout
 	exports      struct{ used, logged config.Telemetry } // in use; of the last log line about it
-	served       *config.Serve                           // the serve block at the start
-	waiting      string                                  // of the last log line about its changes
-	history      *history.Index                          // nil without a record
-	server       *server.Server
-	stop         context.CancelFunc
-	stopping     atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
-	mcp          *mcpserver.Server
-	clients      mcpClients
-	path         string // of this program, where a newer one may be installed
-	lockMu       sync.Mutex
-	lockFile     *os.File
-	displaced    bool        // another process has the place; guarded by handover
-	held         local.State // that commands are told; "" before, so that of the host that this one is to replace
-	listeners    []server.Listener
-	// predecessors are the hosts whose sockets these were.
-	predecessors []string
-	handover     sync.Mutex  // a successor is started by one request at a time
-	replaced     atomic.Bool // by another process
-	successor    int         // that process; guarded by handover
+	targets      []config.Notify                         // of the notifier in use
+	notifier     atomic.Pointer[approvals.Notifier]
 }
 
 // A startError is why this program does not begin to serve.
@@ -96,31 +87,10 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	config := cmp.Or(c.Path, bootstrap.ProgramFolder()) // without a file, the folder of its plugins
-	if p.place, err = local.Find(config, o.workdir, o.profile); err != nil {
+	if p.place, err = takePlace(o, given, c, log); err != nil {
 		return err
 	}
-	if err := p.checkInherited(given, c); err != nil {
-		return err
-	}
-	if err := p.place.Make(); err != nil {
-		return err
-	}
-	if err := p.lock(given); err != nil {
-		return err
-	}
-	defer p.release()
-	if err := p.place.Name(config, o.workdir, o.profile); err != nil {
-		p.log.Warn("commands will not find this host once the link to its configuration is deleted", "error", err)
-	}
-	defer func() {
-		if !p.replaced.Load() {
-			p.place.Unname()
-		}
-	}()
-	if p.own, err = p.token(); err != nil {
-		return err
-	}
+	defer p.place.release()
 	defer p.endTelemetry()
 	p.history = p.openHistory(ctx, c) // before plugins start, for which its files are masked
 	defer p.followHistory(ctx)()
@@ -143,22 +113,22 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	context.AfterFunc(p.server.Stopping(), p.mcp.EndStreams)
-	context.AfterFunc(p.server.Stopping(), func() { p.hold(local.Stops) })
+	context.AfterFunc(p.server.Stopping(), func() { p.place.report(local.Stops) })
 	context.AfterFunc(p.server.Stopping(), p.questions.Stop) // whoever would answer is no longer served
-	if p.listeners, err = p.listen(ctx, given); err != nil {
+	if p.place.listeners, err = p.listen(ctx, given); err != nil {
 		return err
 	}
 	go p.services.Watch(p.server.Stopping())
 	go p.endWhenIdle(ctx)
-	go p.keepPlace(p.server.Stopping())
+	go p.place.maintain(p.server.Stopping())
 	go p.signals(ctx)
 	if given == nil {
-		p.announce(stdout, p.listeners)
+		p.announce(stdout)
 	}
 	serves = true
-	p.hold(local.Serves)
+	p.place.report(local.Serves)
 	p.ready()
-	return p.server.Serve(ctx, p.drainTime, p.listeners...)
+	return p.server.Serve(ctx, p.drainTime, p.place.listeners...)
 }
 
 // options are those of the configuration, without what belongs to a running host.
@@ -195,7 +165,7 @@ func (p *program) open(ctx context.Context) error {
 func (p *program) reloaded() {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
-	if err := p.server.SetTokens(p.tokens(p.own)); err != nil {
+	if err := p.server.SetTokens(p.tokens()); err != nil {
 		p.log.Error("tokens of the configuration let no one in", "error", err)
 	}
 	p.toolsChanged("") // by the current profile
@@ -210,12 +180,12 @@ func (p *program) reloaded() {
 
 func (p *program) serverOptions() server.Options {
 	o := server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
-		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
+		Tokens: p.tokens(), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
 		Approvals:    server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
-		Predecessors: p.predecessors, Upgrade: p.upgrade, Stop: func(drain *time.Duration) {
-			p.hold(local.Stops)
+		Predecessors: p.place.predecessors, Upgrade: p.upgrade, Stop: func(drain *time.Duration) {
+			p.place.report(local.Stops)
 			p.stopping.Store(drain)
 			p.stop()
 		}}
@@ -233,8 +203,8 @@ func (p *program) serverOptions() server.Options {
 func (p *program) block() *config.Serve { return cmp.Or(p.instance.Config().Serve, &config.Serve{}) }
 
 // tokens are the user's own and those of the configuration that have a value.
-func (p *program) tokens(own string) []server.Token {
-	all := []server.Token{{Value: own, Role: server.Operator}}
+func (p *program) tokens() []server.Token {
+	all := []server.Token{{Value: p.place.token, Role: server.Operator}}
 	for _, t := range p.block().Tokens {
 		if t.Value == "" {
 			p.log.Warn("a token has no value, and lets no one in", "token", t.Name, "place", t.Source)

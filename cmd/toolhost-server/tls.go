@@ -53,7 +53,7 @@ func (k *keyPair) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if now := fileStates(b); b.Certificate != "" && now != k.files {
 		k.files = now
 		if pair, err := readKeyPair(b); err != nil {
-			k.log.Error("the certificate is the one of before", "error", err)
+			k.log.Error("the old certificate stays in use", "error", err)
 		} else {
 			k.pair = pair
 			k.log.Info("a new certificate is served", "until", pair.Leaf.NotAfter)
