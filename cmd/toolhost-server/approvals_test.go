@@ -278,7 +278,7 @@ func TestApprovalsWatchAcrossHosts(t *testing.T) {
 				eventually(t, "it shows no question", shown(id))
 				expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
 				pid := h.process(t)
-				eventually(t, "it does not watch on", shown(fmt.Sprintf("replaced, by process %d; watching on", pid)))
+				eventually(t, "it does not keep watching", shown(fmt.Sprintf("replaced, by process %d; still watching", pid)))
 				if !terminal {
 					eventually(t, "the next host's question is not shown", shown(h.waiting(t)))
 				}

@@ -268,9 +268,9 @@ func (g *globals) watchApprovals(ctx context.Context, profile, format string) er
 		case err != nil:
 			return endOfWatch(r, ended)
 		case next.info.Pid != r.info.Pid:
-			fmt.Fprintf(g.err, "the host was replaced, by process %d; watching on\n", next.info.Pid)
+			fmt.Fprintf(g.err, "the host was replaced, by process %d; still watching\n", next.info.Pid)
 		default:
-			fmt.Fprintln(g.err, "the connection to the host was lost, and made again; watching on")
+			fmt.Fprintln(g.err, "the connection to the host was lost and restored; still watching")
 		}
 		r.close()
 		r = next
@@ -371,7 +371,7 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 func checkAnswer(m *apiv1.AnswerApprovalRequest) error {
 	switch {
 	case m.Approved && m.Reason != "":
-		return errors.New("--reason says why not, so it goes with no: nobody is told the reason of a yes")
+		return errors.New("--reason says why not, so it goes with no: an approval has no reason")
 	case !m.Approved && m.Saved:
 		return errors.New("--saved keeps an approval, so it goes with yes: a no is for one call")
 	case !m.Approved && m.Scope != "":
@@ -383,8 +383,8 @@ func checkAnswer(m *apiv1.AnswerApprovalRequest) error {
 // fullID is how many characters the ID of a question has.
 const fullID = 26
 
-// answerApproval answers the question whose ID begins with that of m. An ID is of one question for ever, whose hash
-// never changes, so the hash may be looked up: a call with other arguments is another question.
+// answerApproval answers the question whose ID begins with that of m. An ID has one question, whose hash never changes,
+// so the hash may be looked up: a call with other arguments is another question.
 func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {

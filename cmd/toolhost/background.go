@@ -22,9 +22,9 @@ const (
 	startTime = 20 * time.Second
 	// maxServerLog is how many bytes the log of a host in the background may have when another one starts.
 	maxServerLog = 4 << 20
-	// retryTime is the pause before it is tried again, while another process starts or stops.
+	// retryTime is the pause before the next try, while another process starts or stops.
 	retryTime = 100 * time.Millisecond
-	// endTime is how long a command waits for a host that is ending before it does without.
+	// endTime is how long a command waits for a host that is ending before it is a host of its own.
 	endTime = 2 * time.Second
 )
 
@@ -168,7 +168,7 @@ func lastLine(path string, after int64) string {
 	return lines[len(lines)-1]
 }
 
-// openServerLog opens the log of a host in the background. One that has become long is begun again.
+// openServerLog opens the log of a host in the background. One that has become long is removed first.
 func openServerLog(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && info.Size() > maxServerLog {
 		if err := os.Remove(path); err != nil {

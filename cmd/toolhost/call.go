@@ -164,7 +164,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	if len(args) == 1 {
-		arguments = json.RawMessage("{}") // as a running host is sent
+		arguments = json.RawMessage("{}") // also in what a running host gets
 	}
 	piped := len(args) > 1 && args[1] == "-"
 	if err := g.callRunning(ctx, args[0], arguments, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
@@ -194,8 +194,8 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	}
 	plugin, _, _ := strings.Cut(tool, "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		told, _ := notices(s, plugin)
-		g.printErrors(append(s.Plugins().Problems, told...)...)
+		messages, _ := notices(s, plugin)
+		g.printErrors(append(s.Plugins().Problems, messages...)...)
 	} else {
 		g.printErrors(s.Plugins().Unlocked(plugin)...)
 	}

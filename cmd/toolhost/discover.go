@@ -157,8 +157,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	problems = slices.Concat(s.Plugins().Problems, problems)
-	told, failed := notices(s, f.plugins...)
-	g.printErrors(slices.Concat(problems, told)...)
+	messages, failed := notices(s, f.plugins...)
+	g.printErrors(slices.Concat(problems, messages)...)
 	g.reportNoConfiguration(s.Config().Path, !forGemini)
 	g.printErrors(uncheckedNotices(tools)...)
 	switch {
@@ -403,8 +403,8 @@ func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlag
 		return remoteError(err)
 	}
 	for _, p := range plugins.Plugins {
-		told, failed := statusNotices(pluginstatus.Status(p))
-		g.printErrors(told...)
+		messages, failed := statusNotices(pluginstatus.Status(p))
+		g.printErrors(messages...)
 		problems = append(problems, failed...)
 	}
 	g.printErrors(uncheckedNotices(tools)...)

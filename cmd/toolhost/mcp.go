@@ -144,7 +144,7 @@ func (g *globals) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap
 		case <-changes:
 		}
 		if err := g.rereadIdentities(f, s); err != nil && ctx.Err() == nil {
-			g.logger().Error("the identities of the mcp block are those of before", "error", err)
+			g.logger().Error("the old identities of the mcp block stay in use", "error", err)
 		}
 	}
 }

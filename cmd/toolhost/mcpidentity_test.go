@@ -87,7 +87,7 @@ func TestIdentitiesAreReloaded(t *testing.T) {
 	await("few", "all")
 	configure(identity("ann", "none"))
 	eventually(t, "the mistake is reported", func() bool {
-		return strings.Contains(said.String(), "the identities of the mcp block are those of before")
+		return strings.Contains(said.String(), "the old identities of the mcp block stay in use")
 	})
 	await("few", "all")
 	configure(identity("ann", "few"))

@@ -62,7 +62,7 @@ func (g *globals) close(i *bootstrap.Instance) {
 }
 
 // reportNoConfiguration says once on standard error that no configuration applies to this folder, if path is "":
-// in the wrong folder calls would otherwise run without the project's rules and record, and nothing would tell. The
+// in the wrong folder calls would otherwise run without the project's rules and record, and nothing would say so. The
 // plugins are those beside this program if beside is true, and the installed ones.
 func (g *globals) reportNoConfiguration(path string, beside bool) {
 	if path != "" || g.saidNoConfiguration {

@@ -31,7 +31,7 @@ func newPluginLock(g *globals) *cobra.Command {
 			"\n" +
 			"Without names all plugins are locked, and those that are gone are removed. The plugins are started,\n" +
 			"to ask them for their tools, and what has changed is shown before it is written. One that would\n" +
-			"run something else than was locked is shown, and started only when a person at the terminal\n" +
+			"run something other than what was locked is shown, and started only when a person at the terminal\n" +
 			"approves it, or with --yes. --check starts only what is locked.\n" +
 			"\n" +
 			"The checksum is that of the program, and for a script also of the interpreter that its first line\n" +

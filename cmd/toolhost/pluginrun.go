@@ -158,8 +158,8 @@ func (r *pluginRun) begin(ctx context.Context) error {
 	}
 	tools, err := r.process().Tools(ctx)
 	err = r.unconfigured(err)
-	told, _ := notices(r.instance)
-	r.g.printErrors(append(r.instance.Plugins().Problems, told...)...)
+	messages, _ := notices(r.instance)
+	r.g.printErrors(append(r.instance.Plugins().Problems, messages...)...)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

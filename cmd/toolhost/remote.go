@@ -182,7 +182,7 @@ func lostCall(ctx context.Context, err error, accepted bool, id string) error {
 		return errInterrupted
 	case ctx.Err() != nil:
 		e = &sdk.Error{Code: sdk.CodeCanceled, Name: "Interrupted", Message: "interrupted", Outcome: sdk.OutcomeUnknown,
-			Suggestion: "The running host was told, and has not said how the call ended: check what it has done."}
+			Suggestion: "The running host was asked to cancel it, and did not say how it ended: check what it has done."}
 	case s.Code() != rpc.Unavailable:
 		return err
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping

@@ -71,7 +71,7 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 	return out, func() error { return last }, nil
 }
 
-// answer asks the person at the terminal, unless another approver is faster, and tells the host.
+// answer asks the person at the terminal, unless another approver is faster, and sends the answer.
 func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q waitingQuestion) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q wai
 	return nil
 }
 
-// send tells the host an answer.
+// send sends an answer to the host.
 func (g *globals) send(ctx context.Context, r *runningHost, m *apiv1.AnswerApprovalRequest) {
 	_, err := apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
 	if err != nil && ctx.Err() == nil { // such as another answer that came first

@@ -52,8 +52,8 @@ func (g *globals) deletedConfig(places []string, found, profile string) string {
 	return found
 }
 
-// configKey is the path that tells the configuration from others: of its file, which need not exist yet, or no more, as
-// its host may still run; without one, the folder of its plugins.
+// configKey is the path that tells the configuration from others: of its file, which may not exist yet, or not any
+// more while its host still runs; without one, the folder of its plugins.
 func (g *globals) configKey() (string, error) {
 	path, err := bootstrap.ConfigPath(g.options())
 	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && none.Named {

@@ -15,7 +15,7 @@ import (
 // mayWrite reports whether this user may write to a file or folder.
 func mayWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
-// detach makes a program outlive this one and its terminal, and tells it the file to write to when it serves.
+// detach makes a program outlive this one and its terminal, and names the file to write to when it serves.
 func detach(cmd *exec.Cmd, ready *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.ExtraFiles = []*os.File{ready}
