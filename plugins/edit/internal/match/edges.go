@@ -229,7 +229,7 @@ func (t *Text) fitsShifted(old, fresh *source, at Range) bool {
 	was := len(leading(old.text(old.closeFilled(-1, +1))))
 	is, last := fresh.closeFilled(-1, +1), fresh.closeFilled(len(fresh.lines), -1)
 	depth := len(leading(fresh.text(is)))
-	head := bytes.TrimRight(t.data[t.lines[above].start:t.commentStart(above)], blanks)
+	head := t.code(above)
 	if goesOn().Match(head) {
 		return true
 	}

@@ -211,3 +211,38 @@ func TestLastSeparatorLeftOut(t *testing.T) {
 		t.Error(r)
 	}
 }
+
+// One of old_string and the file has a comma behind an element of a list, the other has not, as it is the last one there.
+func TestCommaOfTheLastElement(t *testing.T) {
+	const first, second = "    \"first\": \"alpha 1\",\n", "    \"second\": \"beta and delta 2\""
+	const other = "  \"other\": \"gamma and epsilon 3\""
+	const data = "{\n  \"list\": {\n" + first + second + "\n  },\n" + other + ",\n  \"end\": 1\n}\n"
+	for _, c := range []struct{ name, old, fresh, was, want string }{
+		{"one comes", second + ",\n", second + ",\n    \"third\": [],\n", second, second + ",\n    \"third\": []"},
+		{"one comes, without a comma", first + second + ",\n  },", first + second + ",\n    \"third\": []\n  },", second,
+			second + ",\n    \"third\": []"},
+		{"it moves up", first + second + ",\n", second + ",\n" + first, first + second, second + ",\n" + first[:len(first)-2]},
+		{"it changes, and one comes", first + second + ",\n", first + replaced(second, "2", "5") + ",\n    \"third\": 3,\n",
+			second, replaced(second, "2", "5") + ",\n    \"third\": 3"},
+		{"others take its place", first + second + ",\n", first + "    \"a\": {},\n    \"b\": [],\n", second,
+			"    \"a\": {},\n    \"b\": []"},
+		{"one comes behind one that is not the last", "},\n" + replaced(other, ": ", ":") + "\n",
+			"},\n" + replaced(other, ": ", ":") + ",\n  \"more\": 4\n", other + ",\n", other + ",\n  \"more\": 4,\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, got := planned(t, "a.json", data, Change{Old: c.old, New: c.fresh})
+			if want := replaced(data, c.was, c.want); got != want {
+				t.Errorf("pass %d gives\n%s", p.Pass, got)
+			}
+		})
+	}
+	if r := refused(t, "a.json", data, Change{Old: first + second + ",\n", New: first}); r.Kind != Conflict {
+		t.Errorf("it goes: %v", r)
+	}
+	const java = "  int a = first(one);\n  return a;\n"
+	_, got := planned(t, "A.java", java, Change{Old: "  int a = first(one)\n  return a;\n",
+		New: "  int a = first(two);\n  return a;\n"})
+	if got != replaced(java, "one", "two") {
+		t.Errorf("a semicolon of new_string: %q", got)
+	}
+}

@@ -54,6 +54,11 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 		}
 		old, fresh = t, bytes.TrimRight(fresh, blanks)
 	}
+	for _, sign := range [][]byte{[]byte(";"), []byte(",")} {
+		if bytes.HasSuffix(file, sign) && bytes.HasSuffix(fresh, sign) && !bytes.HasSuffix(old, sign) {
+			old = slices.Concat(old, sign) // that of the file, which old_string left out
+		}
+	}
 	if bytes.Equal(old, file) {
 		return fresh, true // blanks and separators of new_string are the change, too
 	}

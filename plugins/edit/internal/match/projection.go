@@ -77,11 +77,63 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 			return nil, refusal
 		}
 	}
+	if refusal := p.settleCommas(); refusal != nil {
+		return nil, refusal
+	}
 	edits, refusal := p.finish()
 	if refusal == nil {
 		refusal = cmp.Or(t.doubled(p.old, p.at, edits), p.unended(edits))
 	}
 	return edits, refusal
+}
+
+// settleCommas is for an element of a list behind which one of old_string and the file has a comma, and the other, for
+// which it is the last one, has not: what comes behind it ends as the file has it there, and the element with a comma.
+func (p *projection) settleCommas() *Refusal {
+	if p.t.syntax == nil && p.t.extension() != "json" || p.t.prose() {
+		return nil
+	}
+	comma := []byte(",")
+	settle := func(e *Edit, has bool) { // or takes the comma from the last line of an edit
+		with := newSource(e.With, p.t.syntax)
+		if tail := with.closest(len(with.lines), -1, with.blankOrComment); tail >= 0 {
+			code := with.code(tail)
+			at := with.lines[tail].start + len(code)
+			switch bare, had := bytes.CutSuffix(code, comma); {
+			case had && !has:
+				e.With = slices.Concat(with.data[:at-1], with.data[at:])
+			case has && endsStatement(string(bare)):
+				e.With = slices.Concat(with.data[:at-len(code)], bare, comma, with.data[at:])
+			}
+		}
+	}
+	for _, b := range p.at.blocks {
+		if !b.single() || bytes.HasSuffix(p.old.code(b.o0), comma) == bytes.HasSuffix(p.t.code(b.f0), comma) {
+			continue
+		}
+		l, next := p.t.lines[b.f0], p.t.closest(b.f0, +1, p.t.blankOrComment)
+		above := p.t.closest(b.f0, -1, p.t.blankOrComment)
+		end, last := l.start+len(p.t.code(b.f0)), bytes.HasSuffix(p.old.code(b.o0), comma)
+		comes := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start == l.next && e.End == e.Start })
+		at := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start < end && e.End >= end })
+		switch {
+		case !last && comes >= 0:
+			settle(&p.edits[comes], true)
+		case !last || next < 0 || strings.IndexByte(")]}", p.t.key(next)[0]) < 0:
+		case at >= 0 && len(p.edits[at].With) == 0 && comes < 0 && above >= 0 && bytes.HasSuffix(p.t.code(above), comma):
+			return p.conflict(b, "the element of a list that goes is the last one, and the one before it would end with a comma")
+		default:
+			if at >= 0 {
+				settle(&p.edits[at], false)
+				end = p.edits[at].End
+			}
+			if comes >= 0 {
+				settle(&p.edits[comes], false)
+				p.edit(end, end, comma)
+			}
+		}
+	}
+	return nil
 }
 
 // unended refuses new statements without a semicolon where the statements of old_string lost theirs.
@@ -93,7 +145,7 @@ func (p *projection) unended(edits []Edit) *Refusal {
 	for _, e := range edits {
 		was, with := p.t.data[e.Start:e.End], newSource(e.With, p.t.syntax)
 		for j := range with.lines {
-			text := bytes.TrimRight(with.data[with.lines[j].start:with.commentStart(j)], blanks)
+			text := with.code(j)
 			block := bytes.HasSuffix(text, []byte("}")) && (bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ';') >= 0)
 			if i >= 0 && (len(was) == 0 || ends(was)) && endsStatement(string(text)) && !block {
 				return p.conflict(p.at.blocks[i], "the lines end with a semicolon there, and a line of new_string has none")

@@ -306,6 +306,11 @@ func (s *source) commentStart(i int) int {
 	return l.end
 }
 
+// code is line i without the comment that ends it.
+func (s *source) code(i int) []byte {
+	return bytes.TrimRight(s.data[s.lines[i].start:s.commentStart(i)], blanks)
+}
+
 // comment is the comment that line i is or ends with, squeezed.
 func (s *source) comment(i int) string {
 	if s.commentOnly(i) {
