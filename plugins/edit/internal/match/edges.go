@@ -51,7 +51,9 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 		t.show(out, at)
 		return r, out
 	}
-	if !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
+	text := t.prose() || t.unknown() // in which just the line of old_string is certain
+	if !isBlankString(before) || r.bareNew ||
+		text && (r.old.key(0) != squeeze([]byte(is)) || leading(t.data[at.Start:at.End]) != leading(r.old.data)) ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
 		return r, nil
@@ -81,7 +83,7 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 		}
 	}
 	switch {
-	case !stay && !deeper:
+	case !stay && (text || !deeper):
 		return r, nil
 	case next == margin && opener().MatchString(strings.TrimRight(is, blanks)):
 		return r, guard("The first line of new_string has no indentation, that of old_string has, and so it is not clear "+

@@ -254,7 +254,7 @@ func (t *Text) commentedOut(r *reading, at Range) *Refusal {
 // separator is the sign that the rest of a line consists of, if it separates that line from the next, or else "".
 func (t *Text) separator(rest []byte) string {
 	sign := string(bytes.TrimRight(rest, blanks))
-	if sign != ";" && sign != "," || t.syntax == nil && t.extension() != "json" || t.prose() {
+	if sign != ";" && sign != "," || t.syntax == nil && t.ext != "json" || t.prose() {
 		return ""
 	}
 	return sign

@@ -212,7 +212,8 @@ func TestLastSeparatorLeftOut(t *testing.T) {
 	}
 }
 
-// One of old_string and the file has a comma behind an element of a list, the other has not, as it is the last one there.
+// One of old_string and the file has a comma behind an element of a list, and the other, where it is the last one, has
+// not.
 func TestCommaOfTheLastElement(t *testing.T) {
 	const first, second = "    \"first\": \"alpha 1\",\n", "    \"second\": \"beta and delta 2\""
 	const other = "  \"other\": \"gamma and epsilon 3\""
@@ -221,7 +222,8 @@ func TestCommaOfTheLastElement(t *testing.T) {
 		{"one comes", second + ",\n", second + ",\n    \"third\": [],\n", second, second + ",\n    \"third\": []"},
 		{"one comes, without a comma", first + second + ",\n  },", first + second + ",\n    \"third\": []\n  },", second,
 			second + ",\n    \"third\": []"},
-		{"it moves up", first + second + ",\n", second + ",\n" + first, first + second, second + ",\n" + first[:len(first)-2]},
+		{"it moves up", first + second + ",\n", second + ",\n" + first, first + second,
+			second + ",\n" + strings.TrimSuffix(first, ",\n")},
 		{"it changes, and one comes", first + second + ",\n", first + replaced(second, "2", "5") + ",\n    \"third\": 3,\n",
 			second, replaced(second, "2", "5") + ",\n    \"third\": 3"},
 		{"others take its place", first + second + ",\n", first + "    \"a\": {},\n    \"b\": [],\n", second,

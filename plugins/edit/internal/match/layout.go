@@ -2,7 +2,6 @@ package match
 
 import (
 	"bytes"
-	"path"
 	"slices"
 	"strings"
 
@@ -17,8 +16,7 @@ func (t *Text) layoutMatters() bool {
 }
 
 func (t *Text) isMakefile() bool {
-	base := strings.ToLower(path.Base(t.name))
-	return t.extension() == "mk" || base == "makefile" || base == "gnumakefile"
+	return t.ext == "mk" || t.ext == "makefile" || t.ext == "gnumakefile"
 }
 
 // stepWidth is how many blanks stand for a tab where old_string shows nothing and the file is uniform: the step of the

@@ -24,6 +24,7 @@ import (
 type Text struct {
 	*source
 	name    string
+	ext     string // or name, in lower case, that tells the language
 	streams map[equivalence]*stream
 	index   *lineIndex
 	words   map[string]bool                 // of the file; made when needed
@@ -33,12 +34,15 @@ type Text struct {
 	step    func() (string, map[string]int) // commonStep of the file; made when needed
 }
 
-// NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
-// name determines the language. Data must not change afterwards.
-func NewText(name string, data []byte) *Text { return newText(name, newSource(data, syntaxOf(name))) }
+// NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The name determines the
+// language, or the first line of a script. Data must not change afterwards.
+func NewText(name string, data []byte) *Text {
+	ext := extensionOf(name, data)
+	return newText(name, ext, newSource(data, syntaxes[ext]))
+}
 
-func newText(name string, s *source) *Text {
-	t := &Text{name: name, source: s, streams: map[equivalence]*stream{}}
+func newText(name, ext string, s *source) *Text {
+	t := &Text{name: name, ext: ext, source: s, streams: map[equivalence]*stream{}}
 	t.step = sync.OnceValues(func() (string, map[string]int) { return commonStep(0, t.source) })
 	return t
 }
@@ -61,7 +65,7 @@ func (t *Text) After(p *Plan, data []byte) *Text {
 		l := &lines[i]
 		l.start, l.end, l.next = l.start+shift, l.end+shift, l.next+shift
 	}
-	return newText(t.name, &source{data: data, lines: lines, syntax: t.syntax})
+	return newText(t.name, t.ext, &source{data: data, lines: lines, syntax: t.syntax})
 }
 
 // A Change is a change that a model asks for.

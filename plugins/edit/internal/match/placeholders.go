@@ -1,7 +1,6 @@
 package match
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -437,12 +436,10 @@ var kinds = byWord(map[string]string{
 	"prose": "md markdown mdx mdown mkd mdc rmd qmd adoc asciidoc txt text tex org textile rdoc pod wiki po",
 	"code": "json ipynb csv tsv env lock mod sum work bat cmd vb vbs f f90 f95 for pas ada adb ads plist gradle sln " +
 		"rego cue sol cr vhd vhdl asm wat ml mli re res purs idr lean cls cob cbl abap jl awk sed vim gitignore " +
-		"dockerignore editorconfig",
+		"dockerignore editorconfig geojson webmanifest xctestplan pbxproj",
 })
 
-func (t *Text) kind() string { return kinds[t.extension()] }
-
-func (t *Text) extension() string { return strings.TrimPrefix(strings.ToLower(path.Ext(t.name)), ".") }
+func (t *Text) kind() string { return kinds[t.ext] }
 
 // prose reports whether the file is text for people, which may show code and leave some of it out; unknown, whether
 // it may be, as nothing is known of its kind.

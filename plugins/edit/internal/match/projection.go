@@ -90,7 +90,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 // settleCommas is for an element of a list behind which one of old_string and the file has a comma, and the other, for
 // which it is the last one, has not: what comes behind it ends as the file has it there, and the element with a comma.
 func (p *projection) settleCommas() *Refusal {
-	if p.t.syntax == nil && p.t.extension() != "json" || p.t.prose() {
+	if p.t.syntax == nil && p.t.ext != "json" || p.t.prose() {
 		return nil
 	}
 	comma := []byte(",")
@@ -206,10 +206,13 @@ func (t *Text) doubled(old *source, a *alignment, edits []Edit) *Refusal {
 	place := newSource(changedPart(t.data, edits, a.Range), t.syntax)
 	for _, f := range beside {
 		step, near := 1, map[string]int{} // the comments of the place on that side, before any code
-		i := place.closeFilled(-1, step)
+		i, own := place.closeFilled(-1, step), old.closeFilled(-1, step)
 		if t.lines[f].start >= a.End {
 			step = -1
-			i = place.closeFilled(len(place.lines), step)
+			i, own = place.closeFilled(len(place.lines), step), old.closeFilled(len(old.lines), step)
+		}
+		if own >= 0 && old.commentOnly(own) { // all is one comment
+			i = -1
 		}
 		for ; i >= 0 && place.commentOnly(i); i = place.closeFilled(i, step) {
 			near[place.key(i)]++

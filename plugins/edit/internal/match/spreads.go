@@ -46,7 +46,7 @@ func (t *Text) dotsAreCode(part, whole string) bool {
 		slices.ContainsFunc(between, isProse) {
 		return false
 	}
-	ext := t.extension()
+	ext := t.ext
 	of := func(pattern *regexp.Regexp) int {
 		return len(anyDots().FindAllString(strings.Join(pattern.FindAllString(part,
 			-1), " "), -1))

@@ -153,6 +153,10 @@ func TestCommentsOnlyInNew(t *testing.T) {
 			}
 		}
 	}
+	// New lines of a comment that the file goes on with are none that it has in other words.
+	const header = "# name    - the name of the tool.\n# size    - the size of the tool,\n#           in bytes.\ncode()\n"
+	const size = "# size    - the size of the tool,\n"
+	written(t, "a.py", header, size, size+"# weight  - the weight of the tool,\n# name_of - the name of a tool,\n")
 	refused(t, "a.go", "a(first)\n// Explains it.\nb(second)\nc(third)\n", Change{Old: "a(first)\nb(second)\nc(third)",
 		New: "a(first)\nb(second)\n// Explains it.\nc(third)"})
 }

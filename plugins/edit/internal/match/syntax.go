@@ -59,6 +59,7 @@ var (
 	markup = &syntax{block: [][2]string{{"<!--", "-->"}}}
 	css    = &syntax{block: stars, quotes: both}
 	scss   = &syntax{line: slashes, block: stars, quotes: both}
+	sass   = &syntax{line: slashes, block: stars, quotes: both, layout: true}
 	lua    = &syntax{line: dashes, block: [][2]string{{"--[[", "]]"}},
 		quotes: []quote{{"[[", "]]", false, true}, double, single}}
 	hs     = &syntax{line: dashes, block: [][2]string{{"{-", "-}"}}, layout: true, quotes: []quote{double}}
@@ -71,13 +72,18 @@ var (
 )
 
 var syntaxes = byWord(map[*syntax]string{
-	goLike: "go", cLike: "c h cc cpp cxx hpp hh hxx m mm cs swift dart groovy proto thrift glsl s zig v sv",
-	jsLike: "js jsx ts tsx mjs cjs mts cts jsonc json5 vue svelte", rust: "rs", java: "java kt kts scala",
-	python: "py pyi pyw bzl bazel star", toml: "toml", yaml: "yaml yml", shell: "sh bash zsh ksh fish",
-	hashed: "rb pl pm r jl ex exs tcl cmake mk makefile dockerfile gemfile rakefile nix graphql conf properties ps1",
-	sql:    "sql", markup: "html htm xml xhtml svg xaml csproj md markdown", css: "css", scss: "scss less sass",
-	lua: "lua", hs: "hs elm", php: "php", hcl: "hcl tf tfvars", ini: "ini cfg", lisp: "el lisp clj cljs scm rkt",
-	tex:    "tex erl",
+	goLike: "go", cLike: "c h cc cpp cxx hpp hh hxx m mm cs swift dart groovy gradle jenkinsfile proto thrift glsl hlsl " +
+		"wgsl metal cu s zig zon v sv sol prisma bicep fbs d",
+	jsLike: "js jsx ts tsx mjs cjs mts cts jsonc json5 vue svelte astro", rust: "rs", java: "java kt kts scala",
+	python: "py pyi pyw pyx bzl bazel star snakefile", toml: "toml", yaml: "yaml yml",
+	shell: "sh bash zsh ksh fish bats nu",
+	hashed: "rb gemspec podspec podfile vagrantfile pl pm r jl ex exs tcl cmake mk makefile gnumakefile dockerfile " +
+		"containerfile gemfile rakefile justfile nix graphql graphqls gql conf properties ps1 psm1",
+	sql: "sql psql", css: "css pcss", scss: "scss less", sass: "sass styl",
+	markup: "html htm xml xhtml svg xaml csproj fsproj vbproj props targets nuspec resx storyboard xib xsd xsl xslt md " +
+		"markdown ejs heex leex jsp cshtml razor hbs mjml twig",
+	lua: "lua", hs: "hs hs-boot elm purs", php: "php", hcl: "hcl tf tfvars nomad", ini: "ini cfg gitmodules",
+	lisp: "el lisp clj cljs cljc edn scm rkt", tex: "tex sty cls erl hrl",
 	layout: "pug haml slim coffee nim fs fsx rst",
 })
 
@@ -92,10 +98,27 @@ func byWord[T comparable](lists map[T]string) map[string]T {
 	return all
 }
 
-// syntaxOf is nil for an unknown language.
-func syntaxOf(name string) *syntax {
+// interpreters are what a script can name in its first line, by the extension of such scripts.
+var interpreters = byWord(map[string]string{"py": "python python3", "sh": "sh bash zsh dash ksh", "rb": "ruby",
+	"pl": "perl", "js": "node", "php": "php"})
+
+// extensionOf is what tells the language of a file: its extension or name, or the interpreter that a script names.
+func extensionOf(name string, data []byte) string {
 	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
-	return syntaxes[cmp.Or(strings.TrimPrefix(path.Ext(base), "."), base)]
+	ext := strings.TrimPrefix(path.Ext(base), ".")
+	first, _, _ := strings.Cut(base, ".")
+	switch {
+	case ext == "" && syntaxes[base] != nil:
+		return base
+	case syntaxes[ext] != nil || kinds[ext] != "":
+	case strings.HasSuffix(first, "file") && syntaxes[first] != nil: // Dockerfile.dev
+		return first
+	case bytes.HasPrefix(data, []byte("#!")):
+		for _, word := range strings.Fields(strings.ReplaceAll(firstLine(string(data)), "/", " ")) {
+			ext = cmp.Or(interpreters[word], ext)
+		}
+	}
+	return ext
 }
 
 // starters are the bytes that comments and strings begin with.
