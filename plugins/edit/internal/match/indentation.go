@@ -61,8 +61,9 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 	return m
 }
 
-// indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start
-// at least as deep as those of the place: a block put around lines, or taken away, may make some as deep by chance.
+// indentedAsFile reports whether new_string is indented as the file is, where old_string is not. No line may be less
+// deep than those of the place before one that stays: a block put around lines, or taken away, may make some as deep by
+// chance.
 func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	if a.headCut {
 		return false
@@ -75,13 +76,13 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	}
 	from, to := t.span(a.Range)
 	margin, is := commonIndent(t.source, from, to), commonIndent(fresh, 0, len(fresh.lines))
-	if !strings.HasPrefix(is, margin) {
-		return false
-	}
 	moved, stayed, other := 0, 0, false
 	count := fresh.counts(0, len(fresh.lines))
 	for j := range fresh.lines {
 		key, own := fresh.key(j), leading(fresh.text(j))
+		if moved+stayed == 0 && key != "" && !strings.HasPrefix(own, margin) && !t.staysLeft(string(fresh.text(j))) {
+			return false
+		}
 		if len(file[key]) != 1 || count[key] != 1 && alnums([]byte(key)) == 0 { // which of the brackets is not known
 			continue
 		}

@@ -44,6 +44,9 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 		n := len(p.new.data)
 		p.new.lines = append(p.new.lines, line{n, n, n})
 	}
+	if !a.headCut {
+		p.unshift()
+	}
 	p.indents = t.indentation(p.old, p.new, p.at)
 	if p.indents.inFile {
 		p.indentAsFile()
@@ -395,6 +398,32 @@ func (p *projection) indentAsFile() {
 	p.old = newSource(append(bytes.Join(lines, newline), newline...), p.t.syntax)
 	p.indents = p.t.indentation(p.old, p.new, p.at)
 	p.indents.inFile = true
+}
+
+// unshift undoes that all lines are deeper in new_string than in old_string, or less deep, where neither is as deep as
+// the file: that is not meant where something else changes.
+func (p *projection) unshift() {
+	from, to := p.t.span(p.at.Range)
+	was, is := commonIndent(p.old, 0, len(p.old.lines)), commonIndent(p.new, 0, len(p.new.lines))
+	file, stay := commonIndent(p.t.source, from, to), 0
+	for n, o := range counterparts(p.old, p.new) {
+		if o < 0 || isBlank(p.new.text(n)) || likeness(string(p.old.text(o)), string(p.new.text(n))) < minSameLine {
+			continue
+		} else if leading(p.old.text(o))[len(was):] != leading(p.new.text(n))[len(is):] {
+			return
+		}
+		stay++
+	}
+	if was == is || was == file || is == file || stay < 2 || squeeze(p.old.data) == squeeze(p.new.data) {
+		return
+	}
+	lines := slices.Collect(bytes.Lines(p.new.data))
+	for i, l := range lines {
+		if !isBlank(l) {
+			lines[i] = append([]byte(was), l[len(is):]...)
+		}
+	}
+	p.new = newSource(bytes.Join(lines, nil), p.t.syntax)
 }
 
 func endsBlank(b []byte) bool { return len(b) > 0 && blankByte(b[len(b)-1]) }
