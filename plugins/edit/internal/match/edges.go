@@ -446,6 +446,9 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 				from, to = min(from, b.f0), max(to, b.f1)
 			}
 		}
+		if len(a.blocks) > 0 { // the place of an exact match has the blank lines that old_string begins with
+			c.old, c.fresh = strings.TrimLeft(old, "\n"), strings.TrimLeft(fresh, "\n")
+		}
 		if n := c.linesBeside(from, -1); n > 0 {
 			return refuse("starts with "+plural(n, "line")+" that the file has right before the place", string(t.text(from-n)),
 				from-n, to)

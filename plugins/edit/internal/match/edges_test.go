@@ -121,6 +121,8 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 		{"all of a line, behind its end", "a.go", "f(a, first)\nb()\n", "first)\nb()", "f(a, first)\nfirst)\nc()"},
 		{"the comment before, before a new line", "a.go", "// Runs it.\nfirst(a)\n", "first(a)\n",
 			"log(x)\n// Runs it.\nlog(y)\nfirst(b)\n"},
+		{"the line before, and blank lines of old_string alone", "a.go", "first(a)\nsecond(b)\nthird(c)\n",
+			"\n\nsecond(b)\nthird(c)", "\n\nfirst(a)\nsecond(x)\nthird(c)"},
 		{"two lines", "a.go", "first(a) {\n}\nsecond(b)\n", "second(b)", "first(a) {\n}\nsecond(x)"},
 		{"a bracket behind", "a.go", "if a {\n\tb()\n}\nc()\n", "if a {\n\tb()\n", "if a {\n\tb(1)\n}\n"},
 		{"a tag behind", "a.xml", "<a>\n <b>x</b>\n</a>\n", " <b>x</b>\n", " <b>y</b>\n</a>\n"},

@@ -449,7 +449,7 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 	}
 	fresh, ok = best.decodeNew(text, escaping{}, "")
 	switch {
-	case text == r.new && strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
+	case text == r.new && strings.TrimSpace(fresh) == strings.TrimSpace(string(r.old.data)):
 		return "", false, nil // to escape is the change
 	case t.prose() && !best.entities && strings.ContainsAny(best.set, "_*[]()#~|{}!+-.<>`"):
 		return "", false, guard("new_string has backslashes before signs that old_string has without them, and changes "+

@@ -172,6 +172,15 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 		return t.literalEdits(f.reading, h.Range), nil
 	case !f.reading.shrinks() && t.presentAt(f, h):
 		return nil, t.alreadyApplied(h.Range)
+	case f.number == indentationPass:
+		// The block that old_string stood for may have become new_string, and this one be like it, but at another depth.
+		fresh := strings.Trim(f.reading.new, "\n")
+		at := bytes.Index(t.data, []byte("\n"+fresh+"\n")) + 1
+		there := Range{at, at + len(fresh)}
+		if at > 0 && strings.Contains(fresh, "\n") && (there.End <= h.Start || there.Start >= h.End) &&
+			alnums([]byte(fresh)) >= 12 && squeeze([]byte(fresh)) != squeeze(f.reading.old.data) && !f.reading.shrinks() {
+			return nil, t.alreadyApplied(there)
+		}
 	}
 	a := t.align(f, h)
 	if refusal := t.twice(f.reading, a); refusal != nil {
