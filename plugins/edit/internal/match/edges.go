@@ -38,7 +38,7 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	case lost && t.syntax == python:
 		out = guard("new_string lost the indentation that all lines of old_string have, and here that may end a block.",
 			"Indent all lines of new_string as they shall be in the file.")
-	case t.flattened(r):
+	case t.flattened(r, at):
 		out = guard("new_string lost the indentation of its lines: all start at the left edge, also those that are "+
 			"indented in old_string.", "Indent all lines of new_string as they shall be in the file. To move lines to "+
 			"the left edge, do that in an edit of its own, which changes nothing else.")
@@ -133,10 +133,13 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 
 // flattened reports that no line of new_string is indented, though two in a row are lines of old_string that are not
 // equally deep there, the second one indented. The block that a line began may be gone, and the items of a list of YAML
-// may be as deep as its key, as may the first line of a text in quotes or of a here-document.
-func (t *Text) flattened(r *reading) bool {
+// may be as deep as its key, as may the first line of a text in quotes or of a here-document. The place may be at the
+// left edge.
+func (t *Text) flattened(r *reading, at Range) bool {
 	fresh := newSource(toLF([]byte(r.new)), nil)
-	if t.prose() || squeeze(fresh.data) == squeeze(r.old.data) {
+	from, to := t.span(at)
+	indented := func(l line) bool { return leading(t.data[l.start:l.end]) != "" && !isBlank(t.data[l.start:l.end]) }
+	if t.prose() || squeeze(fresh.data) == squeeze(r.old.data) || !slices.ContainsFunc(t.lines[from:to], indented) {
 		return false
 	}
 	item := func(n int) bool { return t.syntax == yaml && strings.HasPrefix(fresh.key(n), "-") }

@@ -88,6 +88,12 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 			t.Errorf("%s: %v", c.name, r)
 		}
 	}
+	// Old_string alone is indented, the place is not.
+	_, got := planned(t, "a.js", "a(one);\nb(two);\nc(three);\n", Change{Old: "a(one);\n  b(two);\nc(three);\n",
+		New: "a(one);\nb(two);\nc(four);\n"})
+	if got != "a(one);\nb(two);\nc(four);\n" {
+		t.Errorf("a place at the left edge: %q", got)
+	}
 	written(t, "a.yml", "a:\n  b:\n    - c\nd: 1\n", "  b:\n    - c\nd: 1\n", "#  b:\n#    - c\nd: 1\n")
 	for _, c := range []struct{ name, old, fresh string }{ // the block is gone, or what it is may be at the left edge
 		{"a.py", "if holds(alpha, beta):\n    run(gamma)\n", "if holds(alpha, beta): start()\nrun(gamma)\n"},

@@ -109,6 +109,12 @@ func TestQuotesOfAChangedString(t *testing.T) {
 	if got != replaced(text, "here.", "here, isn't it.") {
 		t.Errorf("typographic quotes: %q", got)
 	}
+	const js = "first(one);\nimport { second } from 'second';\nthird(three);\n" // new_string has the quotes of the file
+	_, got = planned(t, "a.js", js, Change{Old: "first(one);\nimport { second } from \"second\";\n",
+		New: "first(one);\nimport { second } from 'fourth';\n"})
+	if got != replaced(js, "'second'", "'fourth'") {
+		t.Errorf("quotes of old_string alone: %q", got)
+	}
 }
 
 // Beside the part that changes the file has other blanks than old_string.
@@ -241,8 +247,13 @@ func TestCommaOfTheLastElement(t *testing.T) {
 	if r := refused(t, "a.json", data, Change{Old: first + second + ",\n", New: first}); r.Kind != Conflict {
 		t.Errorf("it goes: %v", r)
 	}
+	const list = "name: alpha of all\nversion: 1.2.13\nowner: the beta team\nrepository: gamma\n"
+	_, got := planned(t, "a.yml", list, Change{Old: replaced(list, "13", "13,"), New: replaced(list, "13", "14")})
+	if got != replaced(list, "13", "14") {
+		t.Errorf("a comma of old_string alone: %q", got)
+	}
 	const java = "  int a = first(one);\n  return a;\n"
-	_, got := planned(t, "A.java", java, Change{Old: "  int a = first(one)\n  return a;\n",
+	_, got = planned(t, "A.java", java, Change{Old: "  int a = first(one)\n  return a;\n",
 		New: "  int a = first(two);\n  return a;\n"})
 	if got != replaced(java, "one", "two") {
 		t.Errorf("a semicolon of new_string: %q", got)

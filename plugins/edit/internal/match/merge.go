@@ -54,9 +54,13 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 		}
 		old, fresh = t, bytes.TrimRight(fresh, blanks)
 	}
-	for _, sign := range [][]byte{[]byte(";"), []byte(",")} {
-		if bytes.HasSuffix(file, sign) && bytes.HasSuffix(fresh, sign) && !bytes.HasSuffix(old, sign) {
-			old = slices.Concat(old, sign) // that of the file, which old_string left out
+	for _, sign := range [][]byte{[]byte(";"), []byte(",")} { // that old_string alone has or has not
+		switch has := bytes.HasSuffix(file, sign); {
+		case has != bytes.HasSuffix(fresh, sign) || has == bytes.HasSuffix(old, sign):
+		case has:
+			old = slices.Concat(old, sign)
+		default:
+			old = bytes.TrimSuffix(old, sign)
 		}
 	}
 	if bytes.Equal(old, file) {
@@ -108,12 +112,12 @@ func plainQuotes(line []byte) string {
 var straight = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'")
 
 // quotedAs are a line of old_string and the one that it becomes with the quotes of the file's line, where that has the
-// other kind throughout.
+// other kind throughout, as the one that it becomes may have, too.
 func quotedAs(old, fresh, file []byte) (was, is []byte) {
 	for _, q := range [][2]string{{`"`, "'"}, {"'", `"`}} {
 		own, other := []byte(q[0]), []byte(q[1])
 		if n := bytes.Count(old, own); n > 0 && n == bytes.Count(file, other) && !bytes.Contains(file, own) &&
-			!bytes.Contains(old, other) && !bytes.Contains(fresh, other) {
+			!bytes.Contains(old, other) && !(bytes.Contains(fresh, other) && bytes.Contains(fresh, own)) {
 			return bytes.ReplaceAll(old, own, other), bytes.ReplaceAll(fresh, own, other)
 		}
 	}
