@@ -627,8 +627,9 @@ func (t *Text) suspicious(fresh string, old []string) *Refusal {
 // have texts or functions without quotes.
 var (
 	bareText         = []*syntax{yaml, php, hs}
-	unescapedOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, php, hcl, toml, yaml}
-	noEntities       = []*syntax{goLike, cLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml, yaml, shell,
+	unescapedOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, sass, lua, hs, php, hcl, toml,
+		yaml}
+	noEntities = []*syntax{goLike, cLike, rust, java, python, sql, css, scss, sass, lua, hs, hcl, toml, yaml, shell,
 		hashed}
 )
 

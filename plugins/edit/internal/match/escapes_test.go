@@ -185,6 +185,7 @@ func TestEscapesThatAreMeant(t *testing.T) {
 func TestEscapesInDoubt(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"quotes of a program", "a.go", "x := f(1)\ny := 2\n", "x := f(1)", `x := f(\"a\")`},
+		{"entities of a program", "a.sass", ".a\n  top: 0\n", "  top: 0\n", "  top: 0\n  &amp;:hover\n    top: 1\n"},
 		{"the only line, escaped", "a.yaml", "run: echo \"a\" now\n", "run: echo \"a\" now", `run: echo \"a\" later`},
 		{"backslashes behind escaped quotes", "a.go", "x := f(\"a\")\n", `x := f(\"a\")`, `x := f(\"a\\n\")`},
 		{"a break within a string", "a.go", "\tx(\"a\")\n\ty()\n", `\tx(\"a\")\n\ty()\n`,

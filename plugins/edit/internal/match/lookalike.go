@@ -80,7 +80,7 @@ func codePoints(b []byte) string {
 }
 
 // plainOutside are languages whose programs have plain quotes, dashes and blanks outside of strings and comments.
-var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml}
+var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, sass, lua, hs, hcl, toml}
 
 // formsAlone returns new_string with plain signs and blanks outside of strings and comments, where it has others that
 // old_string and the file do not have. If such a line is one of old_string otherwise, new_string was made of
