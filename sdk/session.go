@@ -23,21 +23,21 @@ type session struct {
 	ctx    context.Context // ends with the connection, and with the plugin
 	last   wire.Repeated   // of the goroutine that receives
 	calls  sync.WaitGroup
-	idle   chan *sessionCall // to goroutines that calls have left; closed when no call follows
-	left   atomic.Int32      // such goroutines
-	count  atomic.Int32      // calls that run
+	idle   chan *servedCall // to goroutines that calls have left; closed when no call follows
+	left   atomic.Int32     // such goroutines
+	count  atomic.Int32     // calls that run
 
 	mu      sync.Mutex
-	running map[uint64]*sessionCall
-	begun   []*sessionCall // of which the host may not know yet that they have started, oldest first
-	timer   *time.Timer    // runs while begun has some
+	running map[uint64]*servedCall
+	begun   []*servedCall // of which the host may not know yet that they have started, oldest first
+	timer   *time.Timer   // runs while begun has some
 }
 
 // serveSession serves calls until the connection or the plugin ends, and returns when their handlers have.
 func (s *server) serveSession(frames *wire.Frames) {
 	ctx, cancel := context.WithCancel(s.base)
 	defer context.AfterFunc(ctx, frames.EndNext)() // handlers that end then may still send their results
-	c := &session{server: s, frames: frames, ctx: ctx, idle: make(chan *sessionCall), running: map[uint64]*sessionCall{}}
+	c := &session{server: s, frames: frames, ctx: ctx, idle: make(chan *servedCall), running: map[uint64]*servedCall{}}
 	c.timer = time.AfterFunc(time.Hour, c.sendStarted)
 	s.cpus.start()
 	defer s.overdue.addSession(c)()
@@ -56,7 +56,7 @@ func (c *session) receive() {
 		if err != nil {
 			return
 		}
-		call := &sessionCall{session: c}
+		call := &servedCall{session: c}
 		m, plain := wire.DecodeSessionCall(frame, &call.plain, &c.last)
 		if !plain {
 			var other pluginv1.SessionRequest
@@ -88,7 +88,7 @@ func (c *session) cancel(id uint64) {
 }
 
 // begin has a goroutine run a call.
-func (c *session) begin(call *sessionCall, timeout time.Duration) bool {
+func (c *session) begin(call *servedCall, timeout time.Duration) bool {
 	call.began = time.Now()
 	deadline := time.Time{}
 	if timeout > 0 {
@@ -123,7 +123,7 @@ const maxIdle = 64
 
 // work runs a call, and then waits for others: the stack of a goroutine that has run one need not grow again, which is
 // a tenth of the cost of a small call.
-func (c *session) work(call *sessionCall) {
+func (c *session) work(call *servedCall) {
 	for more := true; more; {
 		call.run()
 		if c.left.Add(1) > maxIdle {
@@ -150,7 +150,7 @@ func (c *session) sendStarted() {
 	late := c.begun[:n:n]
 	c.begun = slices.Clone(c.begun[n:])
 	c.mu.Unlock()
-	waiting := slices.DeleteFunc(late, (*sessionCall).late)
+	waiting := slices.DeleteFunc(late, (*servedCall).late)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, call := range waiting {
@@ -162,8 +162,8 @@ func (c *session) sendStarted() {
 	}
 }
 
-// A sessionCall is a call of a session, and sends its events.
-type sessionCall struct {
+// A servedCall is a call of a session, and sends its events.
+type servedCall struct {
 	session *session
 	id      uint64
 	request *pluginv1.CallRequest
@@ -181,7 +181,7 @@ type sessionCall struct {
 	next *pluginv1.CallEvent
 }
 
-func (c *sessionCall) run() {
+func (c *servedCall) run() {
 	s := c.session
 	s.server.running.RLock()
 	defer c.end() // also after runtime.Goexit
@@ -196,7 +196,7 @@ func (c *sessionCall) run() {
 	}
 }
 
-func (c *sessionCall) end() {
+func (c *servedCall) end() {
 	s := c.session
 	s.mu.Lock()
 	delete(s.running, c.id)
@@ -213,7 +213,7 @@ func (c *sessionCall) end() {
 }
 
 // Send sends an event with the first, if that is held.
-func (c *sessionCall) Send(e *pluginv1.CallEvent) error {
+func (c *servedCall) Send(e *pluginv1.CallEvent) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.sent { // it says that the call has started
@@ -227,7 +227,7 @@ func (c *sessionCall) Send(e *pluginv1.CallEvent) error {
 
 // late sends the event that is held, of a call that has run for a while. It reports false for a call that waits for a
 // processor.
-func (c *sessionCall) late() bool {
+func (c *servedCall) late() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.sent || c.over {
@@ -244,13 +244,13 @@ func (c *sessionCall) late() bool {
 }
 
 // AppendTo appends the message with the next event.
-func (c *sessionCall) AppendTo(out []byte) ([]byte, error) {
+func (c *servedCall) AppendTo(out []byte) ([]byte, error) {
 	out, err := wire.AppendSessionEvent(out, c.id, c.held, c.next)
 	c.held, c.next = false, nil
 	return out, err
 }
 
-func (c *sessionCall) send(m wire.Appender) error {
+func (c *servedCall) send(m wire.Appender) error {
 	var err error
 	if c.bulk { // either waits for a host that does not read
 		err = c.session.frames.SendBulk(context.Background(), m)

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -149,4 +150,28 @@ func (g *generation) keepLast() {
 	if d, err := g.describe(ctx); err == nil && !reflect.DeepEqual(d, g.kept.Load()) {
 		g.keepTools(ctx, d)
 	}
+}
+
+func definition(d *sdk.Description, tool string) *sdk.Tool {
+	i := slices.IndexFunc(d.Tools, func(t sdk.Tool) bool { return t.Name == tool })
+	if i < 0 {
+		return nil
+	}
+	return &d.Tools[i]
+}
+
+// sameDefinition compares all fields. It is part of every call, and allocates nothing.
+func sameDefinition(a, b *sdk.Tool) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	sameHint := func(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.Category == b.Category &&
+		bytes.Equal(a.InputSchema, b.InputSchema) && bytes.Equal(a.OutputSchema, b.OutputSchema) &&
+		sameHint(a.Hints.ReadOnly, b.Hints.ReadOnly) && sameHint(a.Hints.Destructive, b.Hints.Destructive) &&
+		sameHint(a.Hints.Idempotent, b.Hints.Idempotent) && sameHint(a.Hints.OpenWorld, b.Hints.OpenWorld) &&
+		a.CostTier == b.CostTier && a.Timeout == b.Timeout && a.MaxResultBytes == b.MaxResultBytes &&
+		a.OriginalName == b.OriginalName && a.Previews == b.Previews &&
+		a.Stateful == b.Stateful && a.ForeignSchema == b.ForeignSchema && a.PathAware == b.PathAware &&
+		a.ForeignHints == b.ForeignHints && a.TextIsJSON == b.TextIsJSON && bytes.Equal(a.Extra, b.Extra)
 }

@@ -188,7 +188,7 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	for {
 		m, err := stream.Recv()
 		if err != nil {
-			return nil, withOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
+			return nil, setOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
 		}
 		if result, err := takeEvent(&in, m, &out); result != nil || err != nil {
 			return result, err
@@ -264,7 +264,7 @@ func (e *BrokenError) Error() string {
 // Unwrap returns the cause.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-func withOutcome(err error, o sdk.Outcome) error {
+func setOutcome(err error, o sdk.Outcome) error {
 	if e, ok := errors.AsType[*sdk.Error](err); ok {
 		e.Outcome = o
 	}

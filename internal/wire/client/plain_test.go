@@ -46,7 +46,7 @@ func decodeWhole(t *testing.T, frame []byte) (id uint64, started int, r *sdk.Res
 	if err := wire.Decode(frame, &m); err != nil {
 		t.Fatalf("%x is not a message: %v", frame, err)
 	}
-	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	c := &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	c.deliver(&m)
 	r, err := c.take(t.Context(), &receiver{request: &sdk.Request{Events: func(e sdk.Event) {
 		if e.Type != sdk.EventStarted {

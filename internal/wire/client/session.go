@@ -44,7 +44,7 @@ type session struct {
 
 	mu     sync.Mutex
 	last   uint64
-	calls  map[uint64]*sessionCall
+	calls  map[uint64]*pendingCall
 	timer  *time.Timer // for the first deadline of all; nil before there is one
 	expiry time.Time   // when it fires; zero: it does not
 }
@@ -79,7 +79,7 @@ func (c *Client) openSession() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.current; s == nil || isClosed(s.ended) && !time.Now().Before(s.retryAt) {
-		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{},
+		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*pendingCall{},
 			again: s != nil && s.frames == nil && !s.refused}
 		go c.current.run(c.dial, c.token, c.life) // it is not the first call's, and outlives it
 	}
@@ -240,7 +240,7 @@ func (s *session) receive() error {
 	}
 }
 
-func (s *session) call(id uint64) *sessionCall {
+func (s *session) call(id uint64) *pendingCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[id]
@@ -262,9 +262,9 @@ func (s *session) deliverPlain(a plainAnswer) bool {
 	return true
 }
 
-// A sessionCall is a call that waits for its events. The goroutine that receives puts its result together, so that a
+// A pendingCall is a call that waits for its events. The goroutine that receives puts its result together, so that a
 // result of many pieces wakes the caller once.
-type sessionCall struct {
+type pendingCall struct {
 	id       uint64
 	request  *sdk.Request
 	deadline time.Time     // zero: none
@@ -311,7 +311,7 @@ func (h *held) admit(e *pluginv1.CallEvent, size int) bool {
 	return true
 }
 
-func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
+func (c *pendingCall) deliver(m *pluginv1.SessionEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
@@ -340,7 +340,7 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 	}
 }
 
-func (c *sessionCall) deliverPiece(data []byte) {
+func (c *pendingCall) deliverPiece(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begin(); !c.over() {
@@ -348,13 +348,13 @@ func (c *sessionCall) deliverPiece(data []byte) {
 	}
 }
 
-func (c *sessionCall) begin() {
+func (c *pendingCall) begin() {
 	if !c.begun {
 		c.begun, c.in = true, &inbox{Receiver: newReceiver(c.request)}
 	}
 }
 
-func (c *sessionCall) close() {
+func (c *pendingCall) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -364,11 +364,11 @@ func (c *sessionCall) close() {
 }
 
 // over reports whether nothing of the call is expected any more.
-func (c *sessionCall) over() bool {
+func (c *pendingCall) over() bool {
 	return c.closed || c.plain.result != nil || c.result != nil || c.failed != nil || c.ended != nil
 }
 
-func (c *sessionCall) finish(result *pluginv1.Result, err error) {
+func (c *pendingCall) finish(result *pluginv1.Result, err error) {
 	if result == nil && err == nil {
 		return
 	}
@@ -377,7 +377,7 @@ func (c *sessionCall) finish(result *pluginv1.Result, err error) {
 }
 
 // Wake implements callctx.Waiter.
-func (c *sessionCall) Wake() {
+func (c *pendingCall) Wake() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -386,7 +386,7 @@ func (c *sessionCall) Wake() {
 
 // take passes what has come since the last time on, and returns the result or the error once it is there. Ctx is the
 // caller's.
-func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, error) {
+func (c *pendingCall) take(ctx context.Context, out *receiver) (*sdk.Result, error) {
 	c.mu.Lock()
 	plain, waiting, result, failed, ended := c.plain, c.events, c.result, c.failed, c.ended
 	c.events = nil
@@ -417,7 +417,7 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 	case failed != nil:
 		return nil, receiveError(failed)
 	case ended != nil:
-		return nil, withOutcome(broken(ctx, ended, true), sdk.OutcomeUnknown)
+		return nil, setOutcome(broken(ctx, ended, true), sdk.OutcomeUnknown)
 	}
 	return nil, nil
 }
@@ -425,8 +425,8 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 // wakes is a pool of channels. A late wake-up meant for an earlier call is harmless: the receiver checks, and waits on.
 var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
-func (s *session) add(deadline time.Time, r *sdk.Request) *sessionCall {
-	c := &sessionCall{wake: wakes.Get().(chan struct{}), deadline: deadline, request: r}
+func (s *session) add(deadline time.Time, r *sdk.Request) *pendingCall {
+	c := &pendingCall{wake: wakes.Get().(chan struct{}), deadline: deadline, request: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
@@ -438,7 +438,7 @@ func (s *session) add(deadline time.Time, r *sdk.Request) *sessionCall {
 	return c
 }
 
-func (s *session) remove(c *sessionCall) {
+func (s *session) remove(c *pendingCall) {
 	s.mu.Lock()
 	delete(s.calls, c.id)
 	s.mu.Unlock()
@@ -451,7 +451,7 @@ func (s *session) remove(c *sessionCall) {
 }
 
 // cancel notifies the plugin that the caller has given up, and waits for nothing.
-func (s *session) cancel(c *sessionCall) {
+func (s *session) cancel(c *pendingCall) {
 	_ = s.frames.Post(wire.Proto{Message: &pluginv1.SessionRequest{Id: c.id,
 		Request: &pluginv1.SessionRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}) // a broken connection ends the call as well
 }
@@ -465,7 +465,7 @@ func (s *session) busy() bool {
 
 // notSent is the error of a call of which nothing was sent.
 func notSent(ctx context.Context, err error) error {
-	return withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
+	return setOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
 }
 
 // callSession is Call over a session that was opened.
@@ -500,7 +500,7 @@ func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m 
 		}
 		result, err := call.take(ctx, &out)
 		if result == nil && err == nil && end != nil {
-			err = withOutcome(broken(ctx, end, true), sdk.OutcomeUnknown)
+			err = setOutcome(broken(ctx, end, true), sdk.OutcomeUnknown)
 		}
 		if err != nil {
 			s.cancel(call) // it may run on
@@ -512,7 +512,7 @@ func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m 
 	}
 }
 
-func (c *sessionCall) wait(callerEnded <-chan struct{}) {
+func (c *pendingCall) wait(callerEnded <-chan struct{}) {
 	if callerEnded == nil {
 		<-c.wake
 		return

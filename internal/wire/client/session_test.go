@@ -182,7 +182,7 @@ func TestSlowCallerDelaysNoOther(t *testing.T) {
 
 // A plugin cannot have its host keep more of a call than the limits, however slow the caller is.
 func TestInboxIsBounded(t *testing.T) {
-	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	c := &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	for range 1000 {
 		part := &pluginv1.Part{Content: &pluginv1.Content{Type: "text", Text: []byte(xs(60 << 10))}, Size: 60 << 10}
 		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{{Event: &pluginv1.CallEvent_Part{Part: part}}}})
@@ -190,12 +190,12 @@ func TestInboxIsBounded(t *testing.T) {
 	if _, err := c.take(t.Context(), nil); sdk.CodeOf(err) != sdk.CodeResultTooLarge {
 		t.Errorf("60 MB of a result: %v", err)
 	}
-	c = &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	c = &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{piece(xs(1))}})
 	if _, err := c.take(t.Context(), nil); err == nil {
 		t.Error("a piece of no part is taken")
 	}
-	c = &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	c = &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	for range 2 * maxEvents {
 		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
 	}
@@ -212,7 +212,7 @@ func TestInboxIsBounded(t *testing.T) {
 // with the result.
 func TestInboxIsBoundedInBytes(t *testing.T) {
 	const size, sent = 64 << 10, 100
-	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	c := &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	outputs := func() {
 		for range sent {
 			c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{outputEvent("stdout", make([]byte, size))}})
@@ -253,8 +253,8 @@ func TestRequestsInTheInbox(t *testing.T) {
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
 			Request: &pluginv1.HostRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}}
 	}
-	begin := func(events ...*pluginv1.CallEvent) *sessionCall {
-		c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	begin := func(events ...*pluginv1.CallEvent) *pendingCall {
+		c := &pendingCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 		for _, e := range events {
 			c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{e}})
 		}
@@ -286,7 +286,7 @@ func TestRequestsInTheInbox(t *testing.T) {
 			burst.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{withdraw(id)}})
 			burst.in.waiting = held{}
 		}
-		for what, c := range map[string]*sessionCall{"too many": c, "too large": large, "too fast": burst} {
+		for what, c := range map[string]*pendingCall{"too many": c, "too large": large, "too fast": burst} {
 			e, _ := errors.AsType[*sdk.Error](receiveError(c.failed))
 			if e == nil || e.Name != "TooManyRequests" || e.Outcome != sdk.OutcomeUnknown {
 				t.Errorf("%s: %v", what, c.failed)
