@@ -42,7 +42,7 @@ func checkRepeat(t *testing.T, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok || e.Code != sdk.CodeProtocol || e.Name != "Repeated" || e.Outcome != sdk.OutcomeUnknown ||
-		!strings.Contains(e.Message, "repeat") {
+		!strings.Contains(e.Message, "repeat") || e.Suggestion == "" {
 		t.Errorf("error is %#v", err)
 	}
 }

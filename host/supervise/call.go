@@ -161,6 +161,9 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 			e.Message = fmt.Sprintf("plugin %q died before the call reached it: %s", p.name, g.describeEnd())
 		}
 	}
+	if e.Name == "Replaced" && broken.Delivered {
+		e.Suggestion = "Check what the call has done before you repeat it."
+	}
 	e.Details = sdk.Details(facts)
 	return e
 }

@@ -5,11 +5,13 @@ package supervise
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -325,6 +327,9 @@ func TestDrainEnds(t *testing.T) {
 				err := <-ended
 				checkError(t, err, sdk.CodeCanceled, "reloaded or removed")
 				checkOutcome(t, err, sdk.OutcomeUnknown)
+				if e, _ := errors.AsType[*sdk.Error](err); e == nil || !strings.Contains(e.Suggestion, "before you repeat it") {
+					t.Errorf("no advice: %#v", err)
+				}
 			}
 			soon(t, "the old process ends", patience, func() bool { return p.Status().Draining == 0 && !alive(old) })
 			if s := p.Status(); s.State != Ready || s.Crashes != 0 {

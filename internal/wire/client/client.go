@@ -279,7 +279,8 @@ func broken(ctx context.Context, err error, delivered bool) error {
 		return sdk.EndedError(ctx)
 	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
-			Message: "the plugin received the call twice and ran it at most once: " + said}
+			Message:    "the plugin received the call twice and ran it at most once: " + said,
+			Suggestion: "Check what the call has done before you repeat it."}
 	case delivered && (code == codes.ResourceExhausted && strings.Contains(strings.ToLower(said), "message") ||
 		code == codes.Internal && wire.TooManyElements(err)): // all implementations of gRPC say that word
 		return errorFromWire(wire.TooLarge(0, "the plugin sent one message that is too large: %s", said))
