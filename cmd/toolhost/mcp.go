@@ -49,7 +49,12 @@ func newMCP(g *globals) *cobra.Command {
 			"With --http, clients must send the bearer token that " + mcpTokenVar + " has, if it is set. Without\n" +
 			"one, only clients of this machine are served.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.serveMCP(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkServerFlags(cmd); err != nil {
+				return err
+			}
+			return g.serveMCP(cmd.Context(), f)
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.http, "http", "", "serve streamable HTTP at this `address`, such as 127.0.0.1:8080, under "+
@@ -72,13 +77,22 @@ func newMCP(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
+// checkServerFlags refuses flags of the command mcp that do nothing without another one.
+func checkServerFlags(mcp *cobra.Command) error {
+	flags := mcp.Flags()
+	deferred, _ := flags.GetBool("deferred")
+	stateless, _ := flags.GetBool("stateless")
+	address, _ := flags.GetString("http")
 	switch {
-	case len(f.list) > 0 && !f.deferred:
+	case flags.Changed("list") && !deferred:
 		return errors.New("--list goes with --deferred; without that, all tools are listed")
-	case f.stateless && f.http == "":
+	case stateless && address == "":
 		return errors.New("--stateless goes with --http")
 	}
+	return nil
+}
+
+func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	c, err := bootstrap.Load(g.options())
 	if err != nil {
 		return err

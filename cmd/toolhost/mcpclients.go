@@ -145,6 +145,9 @@ func (g *globals) clientEntry(mcp *cobra.Command, name string, reach reachFlags)
 	}
 	e.URL, e.TokenVar = reach.url, reach.tokenVar
 	if e.URL == "" {
+		if err := checkServerFlags(mcp); err != nil { // the server would not start
+			return nil, e, err
+		}
 		if e.Command, err = ownPath(); err == nil {
 			e.Args, err = g.serveArgs(mcp)
 		}
