@@ -108,11 +108,9 @@ func (p *hostPlace) report(s local.State) {
 func (p *hostPlace) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.successor.Load() == 0 {
+	if p.successor.Load() == 0 && p.state != "" {
 		p.Unname()
-		if p.state != "" {
-			_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock says it, too
-		}
+		_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock says it, too
 	}
 	_ = p.lockFile.Close() // nothing is lost
 }

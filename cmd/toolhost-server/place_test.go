@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,6 +30,43 @@ func answers(t *testing.T, path string, l net.Listener) {
 		t.Fatal(err)
 	}
 	_ = served.Close()
+}
+
+// A successor that fails before it serves leaves the links by which commands find the host that goes on.
+func TestNameAfterAFailedSuccessor(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", newHome(t).dir)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "config.hcl")
+	file := os.WriteFile(filepath.Join(dir, "real.hcl"), nil, 0o600)
+	if err := errors.Join(file, os.Symlink("real.hcl", link)); err != nil {
+		t.Fatal(err)
+	}
+	place, err := local.Find(link, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Make(); err != nil {
+		t.Fatal(err)
+	}
+	take := func(given *inherited) *hostPlace {
+		p := &hostPlace{Place: place, log: slog.New(slog.DiscardHandler)}
+		if err := errors.Join(p.acquire(given), p.Name(link, "", "")); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	t.Cleanup(take(nil).release)
+	lock, err := os.Open(place.Lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(&inherited{lock: lock}).release()
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := local.Find(link, "", ""); err != nil || found != place {
+		t.Errorf("found %v, not %v: %v", found, place, err)
+	}
 }
 
 // A host whose folder was deleted, and whose place another one has taken before it was made again, makes no file there: its
