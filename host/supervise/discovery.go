@@ -175,7 +175,7 @@ func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&p)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return Spec{}, fmt.Errorf("%s must not be a %s", cmp.Or(e.Field, "a plugin"), e.Value)
+		return Spec{}, fmt.Errorf("%s must not be of the type %s", cmp.Or(e.Field, "a plugin"), e.Value)
 	} else if err != nil {
 		return Spec{}, err
 	}

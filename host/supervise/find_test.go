@@ -94,8 +94,9 @@ func TestDiscoveryCommandsThatFail(t *testing.T) {
 		"leaves a hang": {"sleep 1000 &", "must print a JSON array"},
 		"too much":      {"head -c 2000000 /dev/zero", "printed more than"},
 		"no end":        {"exec yes", "printed more than"},
-		"a number":      {"echo '[5]'", "element 1: a plugin must not be a number"},
-		"a text":        {`echo '[{"name":"a","command":"./x"}]'`, "element 1: command must not be a string"},
+		"a number":      {"echo '[5]'", "element 1: a plugin must not be of the type number"},
+		"a text":        {`echo '[{"name":"a","command":"./x"}]'`, "element 1: command must not be of the type string"},
+		"a list":        {`echo '[{"name":["a"]}]'`, "element 1: name must not be of the type array"},
 		"a long name":   {`printf '[{"name":"%0999999d"}]' 0`, "must match"},
 		"a long field":  {`printf '[{"%0999999d":1}]' 0`, "element 1: json: unknown field"},
 	}
