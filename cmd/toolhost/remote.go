@@ -81,6 +81,8 @@ func (c *runningCall) describe(ctx context.Context) (string, json.RawMessage, er
 	switch {
 	case err == nil:
 		return described.Tool.Name, json.RawMessage(described.Tool.InputSchema), nil
+	case ctx.Err() != nil:
+		return "", nil, errInterrupted
 	case errorDetail(err).GetCode() != "":
 		return "", nil, errUndescribed
 	case lost(err):

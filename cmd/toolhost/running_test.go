@@ -134,6 +134,9 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	if _, err := r.getInfo(canceled, place, time.Minute); !errors.Is(err, errInterrupted) {
 		t.Errorf("interrupted: %v", err)
 	}
+	if _, _, err := (&runningCall{r: r, tool: "test__a"}).describe(canceled); !errors.Is(err, errInterrupted) {
+		t.Errorf("interrupted while the tool is described: %v", err)
+	}
 }
 
 // A host that was lost before it got a call has not run it, and is not one that is silent: whoever has the lock now is
