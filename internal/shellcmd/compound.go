@@ -246,8 +246,8 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	}
 	w.all.bomb, w.all.functions = cmp.Or(isForkBomb(c, name), w.all.bomb), true
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
-	for n, m := range variables().FindAllStringSubmatch(w.slice(c.Body), -1) { // which may have other values at a call
-		if w.variables[m[1]].file == newFile && (n > maxWords || !w.setOnce(m[1])) {
+	for _, m := range variables().FindAllStringSubmatch(w.slice(c.Body), -1) { // which may have other values at a call
+		if w.variables[m[1]].file == newFile && !w.setOnce(m[1]) {
 			w.lose(m[1])
 		}
 	}

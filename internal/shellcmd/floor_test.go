@@ -411,6 +411,7 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 		`ls | xargs -I{} rm -rf "{}"/*`, `[ -n "$X" ] && rm -rf "$X"/*`, `if [ -d "${X}" ]; then rm -rf "$X"/*; fi`,
 		`test -z "$X" || rm -rf "$X"/*`, `[[ -n $X ]] && rm -rf $X/*`, `X=; X=build; rm -rf "$X"/*`, `X=; rm -rf "${X:-build}"/*`, `X=""; rm -rf "${X:?}"/*`,
 		`X=; rm -rf "${X:=build}"/*`, `f() { rm -rf "${1:-build}"/*; }; f ""`, `chmod -x a`, `chmod -R -w build`, `IFS= read -r X; rm -rf "$X"/*`,
+		`X=; read X; rm -rf "$X"/*`, `X=; while read -r X; do rm -rf "$X"/*; done`, `X= make; rm -rf "$X"/*`, `X=; mapfile X < f; rm -rf "$X"/*`,
 		`echo 'rm -rf "$X"/*'`, `git commit -m 'never rm -rf "$X"/*'`, `cd "$X" && rm -rf *`} {
 		if why := Catastrophe(text, at); why != "" {
 			t.Errorf("%s is refused: %s", text, why)

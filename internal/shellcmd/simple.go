@@ -23,7 +23,9 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop,
 		hidden: w.built}
 	for _, a := range x.Assigns {
-		w.keepValue(a)
+		if a.Value != nil || a.Array != nil || len(x.Args) == 0 { // X= a leaves what X is for others
+			w.keepValue(a)
+		}
 		c.Assigns = append(c.Assigns, a.Name.Value)
 		c.Doubts = append(c.Doubts, w.assigned(a, dirs)...)
 	}

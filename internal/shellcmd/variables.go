@@ -270,8 +270,8 @@ func (w *walker) keepValue(a *syntax.Assign) {
 		return
 	}
 	var text []string
-	if a.Value == nil && a.Array == nil { // X= is empty until it gets another value
-		if _, has := w.all.values[a.Name.Value]; !has && a.Name.Value != "IFS" {
+	if a.Value == nil && a.Array == nil { // X= is empty if nothing else sets or reads it
+		if _, has := w.all.values[a.Name.Value]; !has && a.Name.Value != "IFS" && w.namedOnce(a.Name.Value) {
 			w.keepText(a.Name.Value, "")
 		}
 		return
@@ -292,8 +292,19 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	w.keepText(a.Name.Value, strings.Join(text, " "))
 }
 
-// setOnce reports a name that the text has once but to take its value: nothing else sets, unsets or reads the variable.
+// setOnce reports a variable that the text sets once, and nothing else in it sets, unsets or reads.
 func (w *walker) setOnce(name string) bool {
+	if w.computed == nil {
+		w.computed = sync.OnceValue(func() bool { return computedName().MatchString(w.src) })
+	}
+	return w.namedOnce(name) && !w.computed()
+}
+
+// namedOnce reports a name that the text has once but to take its value.
+func (w *walker) namedOnce(name string) bool {
+	if once, known := w.once[name]; known {
+		return once
+	}
 	times := 0
 	for from := 0; times < 2; {
 		at := strings.Index(w.src[from:], name)
@@ -308,10 +319,11 @@ func (w *walker) setOnce(name string) bool {
 			times++
 		}
 	}
-	if w.computed == nil {
-		w.computed = sync.OnceValue(func() bool { return computedName().MatchString(w.src) })
+	if w.once == nil {
+		w.once = map[string]bool{}
 	}
-	return times == 1 && !w.computed()
+	w.once[name] = times == 1
+	return times == 1
 }
 
 // computedName is in a text that sets or unsets a variable whose name is only known when it runs.

@@ -46,6 +46,7 @@ type walker struct {
 	either    bool            // and so it may although those before it succeed
 	unrolled  int             // how often the enclosing loops are walked
 	computed  func() bool     // see setOnce
+	once      map[string]bool // what namedOnce has found out
 }
 
 // A folderFlow holds the folders that a shell may be in after something succeeded, and after it failed.
