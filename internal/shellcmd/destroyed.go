@@ -68,7 +68,7 @@ func (f *floor) emptied(text string) (out, name string) {
 var (
 	// inherited are variables that a shell is started with, or sets itself.
 	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|` +
-		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
+		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|_|[^A-Za-z_].*)$`)
 	// guarded is a test that fails for a variable without a value, or for one with a value.
 	guarded = lazy.Regexp(`(?:\[\[?|\btest) (?:! )?(?:-[nzde] )?"\$\{?(\w+)(?::-)?\}?"|\[\[ (?:! )?-[nzde] \$\{?(\w+)\b`)
 	// setsAny are commands that may set a variable without naming it, and set -u, with which none is empty.

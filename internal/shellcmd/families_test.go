@@ -116,7 +116,8 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		rm -rf node_modules package-lock.json, rm -f *.pyc|src/*.o|a/__pycache__, rm -rf "$PWD/node_modules",
 		(cd web && rm -rf node_modules), rm -rf */node_modules|**/__pycache__,
 		rm -f *.log|a.log|a.out|cpu.prof|cover.html|yarn.lock|Cargo.lock, truncate -s 0 a.log|/tmp/x, truncate --size 1M /tmp/x,
-		rmdir a|a/b|-p\ a/b, rm -rf build/*|dist/*|/tmp/a/*|/tmp/abc*|/tmp/a/bcd*/c, dd if=/dev/zero of=a.img|of=/tmp/x|of=/dev/null count=1,
+		rmdir a|a/b|-p\ a/b, find . -name '*.log' -delete, cd $x && rm -rf dist, dd if=/dev/urandom bs=1 count=4, cd /tmp/a && dd of=b,
+		ln -s a dist; rm dist, ln -s a b; rm -rf dist/*, d=$(mktemp\ -d); cd "$d" && rm -rf a, rm -rf build/*|dist/*|/tmp/a/*|/tmp/abc*|/tmp/a/bcd*/c, dd if=/dev/zero of=a.img|of=/tmp/x|of=/dev/null count=1,
 		sh|bash -c 'rm\ -rf\ dist\ &&\ make'|"cd\ web;\ rm\ -rf\ dist", time|nice|command|timeout\ 5|env rm -rf dist,
 		rm -rf build|build/|obj|web/build|bin\ obj|a/bin\ a/obj, rm -f *.orig|a.rej, find . -name '*.orig' -delete, scp h:/var/log/a.log /tmp/`) {
 		rated(t, "medium", text)
@@ -126,6 +127,9 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		rm -rf /tmp|/tmp/|/tmp/*|/tmp/.|/tmp/.X11|/tmp/a/../..|/tmp/a/../../etc|/tmp/toolhost-a, cd /tmp && rm -rf *|.., rm -rf /tmp/x ~/a,
 		rm -rf node_modules ../a|~/dist|/dist|../dist|dist/..|dist/../a|src|.|*|./*, rm -rf dist/../../dist|node_modules*|*.go|.git|bin|build/a|build/src,
 		cd .. && rm -rf dist, x=dist; rm -rf $x, x=/tmp/x; rm -rf "$x", sudo rm -rf dist, f() { rm -rf dist; }; f,
+		rm composer.json|Cargo.yaml|run.out|*.out, cd $x && rm *.log|a.log, cd $x && find . -name '*.log' -delete,
+		ln -s ~|../src|/ dist; rm -rf dist/*|dist/a, ln -s ../dist; rm -rf dist/*, f() { cd ..; dd of=a.img; }; f, chroot /mnt dd of=a.img,
+		_=$(mktemp\ -d); ls src; rm -rf "$_", d=$(mktemp\ -d|mktemp\ -d\ a.XXX); rm -rf "$d"/../src, d=$(mktemp\ -d\ a.XXX); cd "$d"; rm ../src,
 		rm a.lock|*.tmp|a.log.go, truncate -s 0 a.go|../a.log|/var/log/a.log|*, rmdir ../a|/etc/a|$x, rm -rf build/*.go|build/*/|*/|/tmp/ab*|/tmp/a*/..|/tmp/tool*|/tmp/.ab*,
 		dd if=/dev/zero of=a|of=a.go|of=a.db|of=../a.img|of=/etc/a.img|of=$x, dd if=/dev/sda|if=/etc/shadow|if=~/.ssh/id_rsa of=/tmp/x, cd / && dd of=a.img, sudo|xargs|env\ -S rm\ -rf\ dist,
 		sh -c 'rm\ -rf\ src'|"rm\ -rf\ $x", x='rm\ -rf\ dist'; sh -c "$x", for x in dist; do command rm -rf "$x"; done, f() { rm -rf build/*; }; f,
@@ -350,7 +354,7 @@ func TestRiskOfDeletingWhatTheTextWrites(t *testing.T) {
 	rated(t, "medium", each(`go test -coverprofile=c.out ./...;\ rm\ c.out, curl -so a.json http://x && jq . a.json; rm a.json, make > log 2>&1; rm -f ./log, cp a a.bak; sed -i s/a/b/ a; rm a.bak, sed -i.bak s/a/b/ a && rm a.bak,
 		sed -i.old -e s/a/b/ a b/c; rm a.old b/c.old,
 		git worktree add ../a|-b\ c\ ../a|../a/`)...)
-	rated(t, "high", each(`cp a b; rm a, mv a b; rm b, cp -r a b; rm -rf b, sed -i.bak s/a/b/ a; rm b.bak|*.bak, if a; then cp a b; fi; rm b, echo a >> t; rm t, if a; then echo > t; fi; rm t, for x in $y; do echo > t; done; rm t,
+	rated(t, "high", each(`cp -n|-i|-u|--no-clobber|-an|--update=none|--attributes-only a b; rm b, cp a b; rm a, mv a b; rm b, cp -r a b; rm -rf b, sed -i.bak s/a/b/ a; rm b.bak|*.bak, if a; then cp a b; fi; rm b, echo a >> t; rm t, if a; then echo > t; fi; rm t, for x in $y; do echo > t; done; rm t,
 		echo > t; rm -r t, echo > t; rm t u, echo > t; cd a; rm t, echo > t; mv a t; rm t, touch t; rm t, echo > $x; rm $x, echo > t; rm "$x",
 		f() { echo > t; }; rm t, echo > t; sudo rm t, rm t; echo > t, git worktree add ../../a|../.a|../a/b|a/../../b|~/a|/a, cd a && git worktree add ../../b`)...)
 	rated(t, "high", "[ -f t ] || echo > t; rm t")

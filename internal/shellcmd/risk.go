@@ -74,14 +74,14 @@ func (s *Script) harms(c Context) (list []string) {
 			clear(own)
 		}
 		files := part.redirected()
-		if lazy.Words("go gcc g++ cc clang rustc curl wget cp").Has(part.Name) { // which leave nothing of what was there
+		if lazy.Words("go gcc g++ cc clang rustc curl wget").Has(part.Name) || part.Name == "cp" &&
+			!slices.ContainsFunc(part.Args, mayKeep) { // which leave nothing of what was there
 			files = append(files, part.written()...)
 		}
-		for _, a := range part.Args {
-			if suffix, copies := strings.CutPrefix(a.Text, "-i."); copies && part.Name == "sed" && len(files) < maxWords {
-				for _, x := range part.written() {
-					files = append(files, static(x.path()+"."+suffix))
-				}
+		if at := slices.IndexFunc(part.Args, copies); at >= 0 && part.Name == "sed" {
+			written := part.written()
+			for _, x := range written[:min(len(written), maxWords)] {
+				files = append(files, static(x.path()+strings.TrimPrefix(part.Args[at].Text, "-i")))
 			}
 		}
 		keeps := func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") || r.Op == "<>" }
@@ -93,6 +93,14 @@ func (s *Script) harms(c Context) (list []string) {
 	return list
 }
 
+// mayKeep reports an option by which cp may leave what was there, such as -n and -u.
+func mayKeep(a Word) bool {
+	return strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-aRrfpvT") != ""
+}
+
+// copies reports the option by which sed keeps a copy of what it changes.
+func copies(a Word) bool { return strings.HasPrefix(a.Text, "-i.") }
+
 // changesFound says where find looks for the files that the command at i changes, if that is not the workspace.
 func (s *Script) changesFound(i int, p workdirs) string {
 	c := s.Commands[i]
@@ -102,11 +110,11 @@ func (s *Script) changesFound(i int, p workdirs) string {
 	} else if !slices.ContainsFunc(c.Args, place) {
 		c.Args = append(slices.Clip(c.Args), static("{}"))
 	}
-	at := i - 1
-	for at >= c.input.from && !lazy.Words("find fd grep rg ls").Has(s.Commands[at].Name) {
+	at, from := i-1, max(c.input.from, i-maxWords)
+	for at >= from && !lazy.Words("find fd grep rg ls").Has(s.Commands[at].Name) {
 		at--
 	}
-	if at < c.input.from || !slices.ContainsFunc(c.written(), place) {
+	if at < from || !slices.ContainsFunc(c.written(), place) {
 		return ""
 	}
 	finder := &s.Commands[at]
@@ -118,7 +126,9 @@ func (s *Script) changesFound(i int, p workdirs) string {
 		}
 	}
 	for _, a := range folders {
-		if strings.HasPrefix(a.Text, "-") {
+		if lazy.Words("-H -L -P").Has(a.Text) {
+			continue
+		} else if strings.HasPrefix(a.Text, "-") {
 			break
 		} else if why := p.write(a); why != "" && !p.temporary(a) {
 			return "it writes to files that " + finder.Name + " names, and " + why
@@ -442,7 +452,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 }
 
 // deletesAll are in programs that delete what is in a database, by the libraries of Rails, Django and Laravel.
-const deletesAll lazy.Words = "delete_all destroy_all ).delete() ::truncate("
+const deletesAll lazy.Words = ".delete_all .destroy_all ).delete() ::truncate("
 
 // installsFile reports an editor that installs an extension that is not named as the shops do: publisher.name
 func (c *Command) installsFile() bool {

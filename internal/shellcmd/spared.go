@@ -130,7 +130,8 @@ func temporary(file string) bool {
 func (p workdirs) temporary(x Word) bool {
 	return x.where() != "" && len(p.dirs) > 0 && !slices.ContainsFunc(p.dirs, func(d string) bool {
 		file := joined(d, x.where())
-		return !temporary(file) || p.inside(file) || strings.HasPrefix(p.root, file+"/")
+		new := under(d, newFile) || under(x.where(), newFile) // which may be beside files that are not temporary
+		return new && strings.Contains(x.where(), "..") || !temporary(file) || p.inside(file) || strings.HasPrefix(p.root, file+"/")
 	})
 }
 
@@ -154,23 +155,31 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
 	`gradle|dart_tool|eggs|DS_Store|terraform|aws-sam|angular|astro|docusaurus|stack-work|hypothesis|zig-cache|build)|` +
 	`Pods|bower_components|DerivedData|cdk\.out|storybook-static|test-results|playwright-report|dist-newstyle|` +
-	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info|log|prof|out)|cover(age)?\.html|lcov\.info|` +
-	`(package-lock|yarn|pnpm-lock|bun|Cargo|poetry|uv|composer|Gemfile|Podfile)\.(lockb?|json|yaml))$`)
+	`_build|elm-stuff|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info|log|prof)|cover(age)?\.html|lcov\.info|` +
+	`(a|c|nohup|cpu|mem|block|mutex|trace|profile|cover(age)?)\.out|package-lock\.json|pnpm-lock\.yaml|bun\.lockb|` +
+	`(yarn|bun|Cargo|poetry|uv|composer|Gemfile|Podfile)\.lock)$`)
 
 // ownShell is where a command is found that runs here with the words that it shows.
 const ownShell lazy.Words = "trap sh bash dash time timeout nice command env $(...)"
 
-// makesImage reports a word of dd by which it makes a file such as dd makes, or a temporary one.
-func makesImage(word string) bool {
-	name, file, _ := strings.Cut(word, "=")
-	switch name {
-	case "if":
-		return !strings.HasPrefix(file, "/") || lazy.Words("/dev/zero /dev/urandom /dev/random").Has(file)
-	case "of":
-		return temporary(file) || lazy.Words(".img .bin .dat .raw .iso /dev/null").Has(cmp.Or(path.Ext(file), file))
+// images are what dd makes.
+const images lazy.Words = ".img .bin .dat .raw .iso /dev/null"
+
+// copiesTo are the files that dd writes to, if it reads from files of the folder, or what makes such.
+func copiesTo(args []Word) (files []Word, ok bool) {
+	for _, a := range args {
+		switch name, file, _ := strings.Cut(a.Text, "="); {
+		case !a.Static || name == "if" && path.IsAbs(file) && !lazy.Words("/dev/zero /dev/urandom /dev/random").Has(file):
+			return nil, false
+		case name == "of":
+			files = append(files, static(file))
+		}
 	}
-	return true
+	return files, true
 }
+
+// records reports folders in which logs may be the records of a machine.
+func (p workdirs) records() bool { return p.lost || under("/var/log", p.root) }
 
 // leftBehind reports files that merging and patching leave; a folder with such a name is a copy that someone made.
 func leftBehind(base string) bool {
@@ -187,16 +196,21 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		return via == "trap" || strings.HasPrefix(via, inFunction)
 	})
 	switch {
-	case c.Name == "dd":
-		return !c.gainsWords() && !slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || !makesImage(a.Text) })
 	case c.Name == "find" && findsMade(c.Args),
 		c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
-		return !slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
-	case c.Name != "rm" && c.Name != "rmdir" && c.Name != "truncate" || c.Program.Text != c.Name || c.maybe ||
-		c.hidden && !later || c.gainsWords() || slices.ContainsFunc(c.Via, func(via string) bool {
+		return !((c.again || strings.Contains(textOf(c.Args), ".log")) && p.records()) &&
+			!slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
+	case !lazy.Words("rm rmdir truncate dd").Has(c.Name) || c.Program.Text != c.Name || c.maybe || c.hidden && !later ||
+		c.gainsWords() || slices.ContainsFunc(c.Via, func(via string) bool {
 		return !ownShell.Has(strings.TrimSuffix(via, " -c")) && !strings.HasPrefix(via, inFunction)
 	}):
 		return false
+	case c.Name == "dd":
+		if files, ok := copiesTo(c.Args); !ok || len(files) == 0 {
+			return ok
+		} else {
+			operands = files
+		}
 	}
 	// the workspace may be in a folder with such a name, or have it
 	inRoot := func(a Word) string { // with build/* as build
@@ -214,7 +228,8 @@ func (c *Command) deletesAgain(p workdirs) bool {
 		file := inRoot(a)
 		folder, base := path.Split(file)
 		whole := rebuilt.Has(base) || base == "bin" && beside[folder+"obj"]
-		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) ||
+		again := sure && inside && file != p.root && !strings.Contains(text, "..") && (made().MatchString(base) &&
+			(path.Ext(base) != ".log" || !p.records()) || c.Name == "dd" && images.Has(cmp.Or(path.Ext(base), text)) ||
 			whole && !p.lost && !isHome(path.Join(p.root, folder)) || leftBehind(base) && !deep ||
 			!strings.Contains(folder, "node_modules/") && // in which there may be links to sources
 				slices.ContainsFunc(strings.Split(folder, "/"), made().MatchString))

@@ -32,7 +32,7 @@ type fileFlow struct {
 	remotes              []string          // of git, that the text adds
 	modules              map[string]bool   // names of what was downloaded
 	entry                bool              // what builds and agents follow was downloaded
-	seen                 map[string]bool   // recipes
+	seen                 map[string]bool   // recipes, and programs in a folder
 	recipes              int
 }
 
@@ -90,10 +90,15 @@ func (f *fileFlow) runs(part *Command) (why []string) {
 			}
 			break
 		}
+		key := text + "\x00" + at
+		if f.seen[key] {
+			break
+		}
+		f.seen[key] = true
 		for _, m := range deletesNamed().FindAllStringSubmatch(text, maxWords) { // in another language
 			rm := Command{Name: "rm", Program: static("rm"), Args: []Word{static(m[1])}, Text: m[1], dirs: part.dirs}
 			if harm(&rm, f.at.workdirs(part.dirs)) != "" {
-				why = append(why, part.Text+": it deletes "+m[1])
+				why = append(why, part.Text+": it deletes "+shorten(m[1]))
 			}
 		}
 	}
@@ -168,22 +173,22 @@ func (f *fileFlow) follow(i int) {
 		}
 		name := part.found(file.where())
 		if unpacks || copies || moves && name != part.found(".") {
-			f.unpacked = append(f.unpacked, name)
+			f.unpacked = add(f.unpacked, name)
 		}
 		switch d := dialects()[usualName(part.Name)]; {
 		case unpacks:
 		case fetches:
-			f.downloaded = append(f.downloaded, name)
+			f.downloaded = add(f.downloaded, name)
 			f.entry = f.entry || filenames.EntryPoint(name) || containerFiles.Has(path.Base(name))
 			if m := module().FindStringSubmatch(name); m != nil {
 				f.modules[m[1]] = true
 			}
 		case d != nil && d.writes != nil && len(part.writes) > 0:
-			f.computed = append(f.computed, name)
+			f.computed = add(f.computed, name)
 		case text != "":
 			f.content[name] = part.after(f.content[name], text)
 		case computes:
-			f.computed = append(f.computed, name)
+			f.computed = add(f.computed, name)
 		}
 	}
 }
@@ -192,7 +197,12 @@ func (f *fileFlow) follow(i int) {
 func (c *Command) copied() (from, to []Word) {
 	switch {
 	case lazy.Words("mv cp ln install").Has(c.Name):
-		operands, _ := splitOptions(c.Args, "-t --target-directory -S --suffix -m --mode")
+		operands, options := splitOptions(c.Args, "-t --target-directory -S --suffix -m --mode")
+		for _, g := range options {
+			if strings.HasPrefix(strings.TrimLeft(g.name, "-"), "t") {
+				operands = append(operands, static(g.value.path()))
+			}
+		}
 		from = operands[:max(0, len(operands)-1)]
 		for _, a := range from {
 			to = append(to, static(joined(operands[len(from)].path(), path.Base(a.Text))))
@@ -296,7 +306,7 @@ func (c *Command) readsInput() bool {
 
 // movedFiles say which commands delete what another one has moved to a place where files are made again, or to nowhere.
 func movedFiles(s *Script, c Context) (why []string) {
-	var moved []string
+	var moved, links []string
 	for i := range 2 * len(s.Commands) { // what trap runs comes last
 		part := &s.Commands[i%len(s.Commands)]
 		if i >= len(s.Commands) && !slices.Contains(part.Via, "trap") {
@@ -342,7 +352,22 @@ func movedFiles(s *Script, c Context) (why []string) {
 					moved = append(moved, place)
 				}
 			}
+		case part.Name == "ln" && len(links) <= maxMoved:
+			_, to := part.copied()
+			if len(operands) == 1 {
+				to = []Word{static(path.Base(operands[0].path()))}
+			}
+			for _, link := range append(to, part.written()...) {
+				links = add(links, part.found(link.path()))
+			}
 		case part.Name == "rm", part.Name == "rmdir", part.Name == "find":
+			if slices.ContainsFunc(operands, func(o Word) bool { // what is in a folder, and not the link to it
+				return slices.ContainsFunc(links, func(link string) bool {
+					return strings.HasPrefix(part.found(o.path()), link+"/")
+				})
+			}) {
+				why = append(why, part.Text+": it deletes what is behind a link")
+			}
 			if len(moved) > maxMoved || slices.ContainsFunc(moved, func(m string) bool {
 				return (part.Name == "find" || part.again) && made().MatchString(path.Base(m)) && part.deletesAgain(p) ||
 					part.Name != "find" && slices.ContainsFunc(operands, func(o Word) bool {

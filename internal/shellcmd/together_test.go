@@ -186,6 +186,8 @@ func TestRiskOfPartsTogether(t *testing.T) {
 			`find /etc -name a -exec touch {} \;`, `grep -rl a /opt | xargs sed -i s/a/b/`, `rg -l a ../b | xargs -I{} tee {}`,
 			`cat /proc/$x/environ`, `cat /proc/*/environ`, `strings /proc/$(pgrep a)/environ`,
 			`direnv allow`, `husky add .husky/a b`, `chmod 4755 a`, `chmod u+s a`, `chsh -s a`,
+			`find -L /etc -name a -exec touch {} \;`, `curl -o a http://x; mv -t b a; sh b/a`,
+			"cat > /tmp/a.py <<E\nos.remove('b')\nE\n(cd /tmp && python3 a.py); python3 /tmp/a.py",
 			`kill $(cat /etc/a.pid)`, `echo 1 > /tmp/a.pid; kill $(cat /tmp/a.pid)`, `cargo --config a.runner=b run`,
 		},
 		"medium": {
@@ -208,6 +210,7 @@ func TestRiskOfPartsTogether(t *testing.T) {
 			`curl -o a.json http://x; mv a.json b/; sh c`, `git clone http://x/a /tmp/a && cp /tmp/a/LICENSE . && npm test`, `mv a b; sh b`,
 			"cat > a.py <<E\nshutil.rmtree('/tmp/a')\nos.remove(b)\nshutil.rmtree('dist')\nE\npython3 a.py",
 			"cat > a.py <<E\nshutil.rmtree('src')\nE\ncat a.py", `rails runner 'puts User.count'`, `python manage.py shell -c 'print(B.objects.count())'`,
+			`python3 tests/test_delete_all.py`, `bundle exec rspec spec/destroy_all_spec.rb`, `python -m pytest -k delete_all`,
 			`kill $(cat /tmp/a.pid)`, `echo ls > a; mv a b; sh b`, `find /usr -name a -exec cp {} b/ \;`, `find /tmp/a -name b -exec sed -i s/a/b/ {} +`,
 			`grep -rl /etc a | xargs sed -i s/a/b/`, `find ~ -name a | xargs sed -n 1p`, `cat /proc/$x/status`,
 			`chmod 755 a`, `chmod u+x a`, `chmod a=rx a`, `cargo +nightly build`, `yarn workspace a build`,
