@@ -117,7 +117,7 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		(cd web && rm -rf node_modules), rm -rf */node_modules|**/__pycache__,
 		rm -f *.log|a.log|a.out|cpu.prof|cover.html|yarn.lock|Cargo.lock, truncate -s 0 a.log|/tmp/x, truncate --size 1M /tmp/x,
 		rmdir a|a/b|-p\ a/b, find . -name '*.log' -delete, cd $x && rm -rf dist, dd if=/dev/urandom bs=1 count=4, cd /tmp/a && dd of=b,
-		ln -s a dist; rm dist, ln -s a b; rm -rf dist/*, d=$(mktemp\ -d); cd "$d" && rm -rf a, rm -rf build/*|dist/*|/tmp/a/*|/tmp/abc*|/tmp/a/bcd*/c, dd if=/dev/zero of=a.img|of=/tmp/x|of=/dev/null count=1,
+		mv a b; rm -f *.log|build/*|/tmp/a/*, ln -s a dist; rm dist, ln -s a b; rm -rf dist/*, d=$(mktemp\ -d); cd "$d" && rm -rf a, rm -rf build/*|dist/*|/tmp/a/*|/tmp/abc*|/tmp/a/bcd*/c, dd if=/dev/zero of=a.img|of=/tmp/x|of=/dev/null count=1,
 		sh|bash -c 'rm\ -rf\ dist\ &&\ make'|"cd\ web;\ rm\ -rf\ dist", time|nice|command|timeout\ 5|env rm -rf dist,
 		rm -rf build|build/|obj|web/build|bin\ obj|a/bin\ a/obj, rm -f *.orig|a.rej, find . -name '*.orig' -delete, scp h:/var/log/a.log /tmp/`) {
 		rated(t, "medium", text)
@@ -128,8 +128,9 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		rm -rf node_modules ../a|~/dist|/dist|../dist|dist/..|dist/../a|src|.|*|./*, rm -rf dist/../../dist|node_modules*|*.go|.git|bin|build/a|build/src,
 		cd .. && rm -rf dist, x=dist; rm -rf $x, x=/tmp/x; rm -rf "$x", sudo rm -rf dist, f() { rm -rf dist; }; f,
 		rm composer.json|Cargo.yaml|run.out|*.out, cd $x && rm *.log|a.log, cd $x && find . -name '*.log' -delete,
+		mv src /tmp/abc|/tmp/abc/x && rm -rf /tmp/abc*|/tmp/abc*, mv src build/|build/a|build/a/b && rm -rf build/*, mv src a/build/b && rm -rf */build/*, mv a.go b.log; rm *.log|[b].log, mv a.go b.log; truncate -s 0 b.log|*.log,
 		ln -s ~|../src|/ dist; rm -rf dist/*|dist/a, ln -s ../dist; rm -rf dist/*, f() { cd ..; dd of=a.img; }; f, chroot /mnt dd of=a.img,
-		_=$(mktemp\ -d); ls src; rm -rf "$_", d=$(mktemp\ -d|mktemp\ -d\ a.XXX); rm -rf "$d"/../src, d=$(mktemp\ -d\ a.XXX); cd "$d"; rm ../src,
+		_=$(mktemp\ -d); ls src; rm -rf "$_", d=$(mktemp\ -d); rm -rf "$d"/../src, d=$(mktemp\ -d\ a.XXX); rm -rf "$d"/../src, d=$(mktemp\ -d\ a.XXX); cd "$d"; rm ../src,
 		rm a.lock|*.tmp|a.log.go, truncate -s 0 a.go|../a.log|/var/log/a.log|*, rmdir ../a|/etc/a|$x, rm -rf build/*.go|build/*/|*/|/tmp/ab*|/tmp/a*/..|/tmp/tool*|/tmp/.ab*,
 		dd if=/dev/zero of=a|of=a.go|of=a.db|of=../a.img|of=/etc/a.img|of=$x, dd if=/dev/sda|if=/etc/shadow|if=~/.ssh/id_rsa of=/tmp/x, cd / && dd of=a.img, sudo|xargs|env\ -S rm\ -rf\ dist,
 		sh -c 'rm\ -rf\ src'|"rm\ -rf\ $x", x='rm\ -rf\ dist'; sh -c "$x", for x in dist; do command rm -rf "$x"; done, f() { rm -rf build/*; }; f,

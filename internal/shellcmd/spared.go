@@ -130,8 +130,9 @@ func temporary(file string) bool {
 func (p workdirs) temporary(x Word) bool {
 	return x.where() != "" && len(p.dirs) > 0 && !slices.ContainsFunc(p.dirs, func(d string) bool {
 		file := joined(d, x.where())
-		new := under(d, newFile) || under(x.where(), newFile) // which may be beside files that are not temporary
-		return new && strings.Contains(x.where(), "..") || !temporary(file) || p.inside(file) || strings.HasPrefix(p.root, file+"/")
+		fresh := under(d, newFile) || under(x.where(), newFile) // which may be beside files that are not temporary
+		return fresh && strings.Contains(x.where(), "..") || !temporary(file) || p.inside(file) ||
+			strings.HasPrefix(p.root, file+"/")
 	})
 }
 

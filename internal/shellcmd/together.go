@@ -360,7 +360,7 @@ func movedFiles(s *Script, c Context) (why []string) {
 			for _, link := range append(to, part.written()...) {
 				links = add(links, part.found(link.path()))
 			}
-		case part.Name == "rm", part.Name == "rmdir", part.Name == "find":
+		case lazy.Words("rm rmdir truncate find").Has(part.Name):
 			if slices.ContainsFunc(operands, func(o Word) bool { // what is in a folder, and not the link to it
 				return slices.ContainsFunc(links, func(link string) bool {
 					return strings.HasPrefix(part.found(o.path()), link+"/")
@@ -372,7 +372,7 @@ func movedFiles(s *Script, c Context) (why []string) {
 				return (part.Name == "find" || part.again) && made().MatchString(path.Base(m)) && part.deletesAgain(p) ||
 					part.Name != "find" && slices.ContainsFunc(operands, func(o Word) bool {
 						name := part.found(o.path())
-						return under(m, name) || under(name, m)
+						return under(m, name) || under(name, m) || matches(name, m)
 					})
 			}) {
 				why = append(why, part.Text+": it deletes what was moved there")
@@ -384,6 +384,18 @@ func movedFiles(s *Script, c Context) (why []string) {
 
 // maxMoved is how many moved files are told apart: with more of them all that is deleted may be one.
 const maxMoved = 100
+
+// matches reports a pattern that names a file, or a folder that it is in.
+func matches(pattern, file string) bool {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return false
+	} else if len(pattern)+len(file) > 256 {
+		return true
+	}
+	folders := strings.Split(file, "/")
+	is, err := path.Match(pattern, strings.Join(folders[:min(len(folders), strings.Count(pattern, "/")+1)], "/"))
+	return is || err != nil
+}
 
 // under reports a path that is a folder, or in it.
 func under(file, folder string) bool {
