@@ -521,7 +521,8 @@ func (e edges) whole(rest string, has, ends bool, is, was, line string) bool {
 	return says || open != pairs{} || strings.Contains(e.old, "\n") || strings.Contains(e.fresh, "\n")
 }
 
-// pairs count the brackets and the tags that a text leaves open, and whether it has an odd number of quotes.
+// pairs count the brackets and the tags that a text leaves open, among them those of templates such as {{ if }}, and
+// whether it has an odd number of quotes.
 type pairs struct{ brackets, angles, tags, quotes int }
 
 func (e edges) unpaired(s string) (p pairs) {
@@ -541,6 +542,9 @@ func (e edges) unpaired(s string) (p pairs) {
 	}
 	if e.t.syntax == markup {
 		p.tags = len(startTag().FindAllString(s, -1)) - strings.Count(s, "</") - strings.Count(s, "/>")
+	}
+	if strings.Contains(s, "{{") {
+		p.tags += len(startBlock().FindAllString(s, -1)) - len(endBlock().FindAllString(s, -1))
 	}
 	return p
 }
@@ -588,8 +592,10 @@ func (e edges) comes(part []string, step int) bool {
 }
 
 var (
-	bareTag  = lazy.Regexp(`^</?\w*>$`)
-	startTag = lazy.Regexp(`<[\pL_]`)
+	bareTag    = lazy.Regexp(`^</?\w*>$`)
+	startTag   = lazy.Regexp(`<[\pL_]`)
+	startBlock = lazy.Regexp(`\{\{-?[ \t]*(?:if|range|with|define|block)\b`)
+	endBlock   = lazy.Regexp(`\{\{-?[ \t]*end\b`)
 )
 
 // sameLines reports whether lines are those of the file from one on, and not by chance: one of them says something, or

@@ -131,6 +131,8 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 			"\n\nsecond(b)\nthird(c)", "\n\nfirst(a)\nsecond(x)\nthird(c)"},
 		{"two lines", "a.go", "first(a) {\n}\nsecond(b)\n", "second(b)", "first(a) {\n}\nsecond(x)"},
 		{"a bracket behind", "a.go", "if a {\n\tb()\n}\nc()\n", "if a {\n\tb()\n", "if a {\n\tb(1)\n}\n"},
+		{"the end of a block of a template", "a.yaml", "{{- if .a }}\nx: 1\n{{- end }}\n", "{{- if .a }}\nx: 1\n",
+			"{{- if .b }}\nx: 1\n{{- end }}\n"},
 		{"a tag behind", "a.xml", "<a>\n <b>x</b>\n</a>\n", " <b>x</b>\n", " <b>y</b>\n</a>\n"},
 		{"the line behind, as another was", "a.py", "for n in a:\n  h.put(n)\n  h.end()\nif b:\n  for n in b:\n    h.put(n)\n    h.sep()\n",
 			"for n in a:\n  h.put(n)\n  h.end()\nif b:\n  for n in b:\n",
