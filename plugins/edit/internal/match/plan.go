@@ -172,7 +172,7 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 		return t.literalEdits(f.reading, h.Range), nil
 	case !f.reading.shrinks() && t.presentAt(f, h):
 		return nil, t.alreadyApplied(h.Range)
-	case f.number == indentationPass:
+	case f.number == indentationPass && !c.All && c.NearLine == 0:
 		// The block that old_string stood for may have become new_string, and this one be like it, but at another depth.
 		fresh := strings.Trim(f.reading.new, "\n")
 		at := bytes.Index(t.data, []byte("\n"+fresh+"\n")) + 1

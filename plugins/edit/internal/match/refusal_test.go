@@ -9,6 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Near_line, or replace_all, says that a place is meant though the file has new_string at another depth.
+func TestPlaceChosenWhereNewStringIsAtAnotherDepth(t *testing.T) {
+	const css = "@media {\n  .a:hover {\n    color: darken(red, 5%);\n  }\n}\n.a:hover {\n  color: darken(red, 2%);\n}\n"
+	const old = ".a:hover {\n  color: darken(red, 5%);\n}\n"
+	for _, c := range []Change{{NearLine: 2}, {All: true}} {
+		c.Old, c.New = old, replaced(old, "5", "2")
+		if _, got := planned(t, "a.css", css, c); got != replaced(css, "5", "2") {
+			t.Errorf("%+v gives\n%s", c, got)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	const twice = "func a() {\n\tprepare()\n\tlog(x)\n}\n\nfunc b() {\n\tfinish()\n\tlog(x)\n}\n"
 	near := strings.Replace(goFile[strings.Index(goFile, "func average"):], "average", "median", 1)
