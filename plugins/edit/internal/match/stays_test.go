@@ -214,3 +214,9 @@ func TestIndentationGoesWithItsLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A class of Apex is no TeX, in which % would begin a comment.
+func TestPercentOfAClass(t *testing.T) {
+	refused(t, "A.cls", "public class A {\n  Integer a = b % c;\n  Integer d = 1;\n}\n",
+		Change{Old: "  Integer a = b % d;\n  Integer d = 1;\n", New: "  Integer a = b % d;\n  Integer d = 2;\n"})
+}

@@ -83,7 +83,7 @@ var syntaxes = byWord(map[*syntax]string{
 	markup: "html htm xml xhtml svg xaml csproj fsproj vbproj props targets nuspec resx storyboard xib xsd xsl xslt md " +
 		"markdown ejs heex leex jsp cshtml razor hbs mjml twig",
 	lua: "lua", hs: "hs hs-boot elm purs", php: "php", hcl: "hcl tf tfvars nomad", ini: "ini cfg gitmodules",
-	lisp: "el lisp clj cljs cljc edn scm rkt", tex: "tex sty cls erl hrl",
+	lisp: "el lisp clj cljs cljc edn scm rkt", tex: "tex sty erl hrl",
 	layout: "pug haml slim coffee nim fs fsx rst",
 })
 
