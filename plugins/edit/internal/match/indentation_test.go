@@ -161,6 +161,14 @@ func TestNewStringIndentedAsTheFile(t *testing.T) {
 	}
 }
 
+// Deeper by the other kind of blanks may be meant.
+func TestShiftInOtherBlanks(t *testing.T) {
+	const py = "def f():\n    one(alpha)\n    two(beta)\n    three(gamma)\n"
+	refused(t, "a.py", py, Change{Old: "\tone(alpha)\n\ttwo(beta)\n", New: "\t\tone(alpha)\n\t\ttwo(delta)\n"})
+	refused(t, "a.py", strings.ReplaceAll(py, "    ", "\t"), Change{Old: "    one(alpha)\n    two(beta)\n",
+		New: "        one(alpha)\n        two(delta)\n"})
+}
+
 // One line that both strings have without its indentation says how deep it is in the file.
 func TestNewLinesBelowATrimmedOne(t *testing.T) {
 	const data = "func f() {\n\tif x {\n\t\tone()\n\t}\n\ttwo()\n}\n"

@@ -40,12 +40,12 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	p.quoteRepeated()
 	p.adoptForms()
 	p.keepOuterBlanks(down)
+	if !a.headCut {
+		p.unshift()
+	}
 	if bytes.HasSuffix(p.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
 		n := len(p.new.data)
 		p.new.lines = append(p.new.lines, line{n, n, n})
-	}
-	if !a.headCut {
-		p.unshift()
 	}
 	p.indents = t.indentation(p.old, p.new, p.at)
 	if p.indents.inFile {
@@ -401,7 +401,8 @@ func (p *projection) indentAsFile() {
 }
 
 // unshift undoes that all lines are deeper in new_string than in old_string, or less deep, where neither is as deep as
-// the file: that is not meant where something else changes.
+// the file: that is not meant where something else changes. Deeper by tabs for the blanks of the file, or by blanks for
+// its tabs, may be meant.
 func (p *projection) unshift() {
 	from, to := p.t.span(p.at.Range)
 	was, is := commonIndent(p.old, 0, len(p.old.lines)), commonIndent(p.new, 0, len(p.new.lines))
@@ -414,7 +415,9 @@ func (p *projection) unshift() {
 		}
 		stay++
 	}
-	if was == is || was == file || is == file || stay < 2 || squeeze(p.old.data) == squeeze(p.new.data) {
+	tabs := func(s string) bool { return strings.Contains(s, "\t") }
+	if was == is || was == file || is == file || stay < 2 || squeeze(p.old.data) == squeeze(p.new.data) ||
+		was != "" && tabs(was) != tabs(file) && strings.HasPrefix(is, was) {
 		return
 	}
 	lines := slices.Collect(bytes.Lines(p.new.data))
