@@ -247,6 +247,29 @@ func TestCommaOfTheLastElement(t *testing.T) {
 	if r := refused(t, "a.json", data, Change{Old: first + second + ",\n", New: first}); r.Kind != Conflict {
 		t.Errorf("it goes: %v", r)
 	}
+	const calls = "\trunFirst(alpha, beta)\n\trunSecond(gamma, delta)"
+	const text = " * The first line has alpha,\n * the second one has beta and gamma,\n * and delta.\n"
+	const elements = "\t'first alpha element',\n\t'second beta element'"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"the list ends", "a.py", "x = f([\n" + elements + "\n])\n", elements + ",\n", elements + ",\n] + [\n\t'third',\n",
+			"x = f([\n" + elements + "\n] + [\n\t'third'\n])\n"},
+		{"the list ends, and more than that", "a.js", "x = f([\n" + elements + "\n])\n", elements + ",\n",
+			elements + ",\n].map(a),\n", "x = f([\n" + elements + "\n].map(a),\n])\n"},
+		{"lists of a list", "a.json", data, first + second + ",\n",
+			first + second + ",\n  },\n  \"more\": {\n    \"third\": 3,\n",
+			replaced(data, second, second+"\n  },\n  \"more\": {\n    \"third\": 3")},
+		{"statements", "a.go", "{\n" + calls + "\n}\n", calls + ",\n", calls + ",\n\trunThird()\n",
+			"{\n" + calls + "\n\trunThird()\n}\n"},
+		{"of old_string alone", "a.json", data, first + second + ",\n  },\n",
+			first + second + "\n  },\n  \"more\": {\n  },\n",
+			replaced(data, second+"\n  },\n", second+"\n  },\n  \"more\": {\n  },\n")},
+		{"a comment", "a.js", "/*\n" + text + " */\n", replaced(text, "alpha,", "alpha"),
+			replaced(text, "alpha,", "alpha\n * more"), "/*\n" + replaced(text, "alpha,", "alpha,\n * more") + " */\n"},
+	} {
+		if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+			t.Errorf("%s:\n%s", c.name, got)
+		}
+	}
 	const list = "name: alpha of all\nversion: 1.2.13\nowner: the beta team\nrepository: gamma\n"
 	_, got := planned(t, "a.yml", list, Change{Old: replaced(list, "13", "13,"), New: replaced(list, "13", "14")})
 	if got != replaced(list, "13", "14") {

@@ -97,7 +97,7 @@ func (p *projection) settleCommas() *Refusal {
 		return nil
 	}
 	comma := []byte(",")
-	settle := func(e *Edit, has bool) { // or takes the comma from the last line of an edit
+	settle := func(e *Edit, has bool) { // gives the last line of an edit a comma, or takes it
 		with := newSource(e.With, p.t.syntax)
 		if tail := with.closest(len(with.lines), -1, with.blankOrComment); tail >= 0 {
 			code := with.code(tail)
@@ -111,32 +111,76 @@ func (p *projection) settleCommas() *Refusal {
 		}
 	}
 	for _, b := range p.at.blocks {
-		if !b.single() || bytes.HasSuffix(p.old.code(b.o0), comma) == bytes.HasSuffix(p.t.code(b.f0), comma) {
+		if !b.single() || bytes.HasSuffix(p.old.code(b.o0), comma) == bytes.HasSuffix(p.t.code(b.f0), comma) ||
+			p.t.commentOnly(b.f0) {
 			continue
 		}
-		l, next := p.t.lines[b.f0], p.t.closest(b.f0, +1, p.t.blankOrComment)
-		above := p.t.closest(b.f0, -1, p.t.blankOrComment)
-		end, last := l.start+len(p.t.code(b.f0)), bytes.HasSuffix(p.old.code(b.o0), comma)
+		l, end := p.t.lines[b.f0], p.t.lines[b.f0].start+len(p.t.code(b.f0))
 		comes := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start == l.next && e.End == e.Start })
 		at := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start < end && e.End >= end })
+		depth, least := 0, 0 // less than 0 where what comes ends the list
+		if comes >= 0 {
+			depth, least = newSource(p.edits[comes].With, p.t.syntax).nesting()
+		}
+		bare, last := bytes.CutSuffix(p.old.code(b.o0), comma)
+		if !last {
+			if comes >= 0 && depth == 0 {
+				settle(&p.edits[comes], true)
+			}
+			continue
+		}
+		next, before := p.t.closest(b.f0, +1, p.t.blankOrComment), []byte(nil)
+		if next < 0 || strings.IndexByte(")]}", p.t.key(next)[0]) < 0 {
+			continue
+		} else if above := p.t.closest(b.f0, -1, p.t.blankOrComment); above >= 0 {
+			before = p.t.code(above)
+		}
+		goes := false
+		if at >= 0 {
+			head := p.t.data[min(l.start, p.edits[at].Start):p.edits[at].Start]
+			goes = len(p.edits[at].With) == 0 && isBlank(head)
+			settle(&p.edits[at], false)
+			bare, end = slices.Concat(head, p.edits[at].With), p.edits[at].End
+			if i := bytes.LastIndexByte(bytes.TrimRight(bare, spaces), '\n'); i >= 0 {
+				bare = bare[i:]
+			}
+		}
+		list := strings.IndexByte(")]}", p.t.key(b.f0)[0]) >= 0 || bytes.HasSuffix(before, comma) ||
+			bytes.ContainsRune([]byte("([{"), lastRune(before))
 		switch {
-		case !last && comes >= 0:
-			settle(&p.edits[comes], true)
-		case !last || next < 0 || strings.IndexByte(")]}", p.t.key(next)[0]) < 0:
-		case at >= 0 && len(p.edits[at].With) == 0 && comes < 0 && above >= 0 && bytes.HasSuffix(p.t.code(above), comma):
+		case comes < 0 && goes && bytes.HasSuffix(before, comma):
 			return p.conflict(b, "the element of a list that goes is the last one, and the one before it would end with a comma")
+		case comes < 0 || depth < 0:
+			continue
+		}
+		settle(&p.edits[comes], false)
+		bareIn := func(j int) bool { return squeeze(p.new.code(j)) == squeeze(bare) } // not meant to have a comma
+		switch {
+		case goes || least < 0 || !list || p.new.closest(-1, +1, func(j int) bool { return !bareIn(j) }) >= 0:
+		case at >= 0 && len(p.edits[at].With) > 0:
+			settle(&p.edits[at], true)
 		default:
-			if at >= 0 {
-				settle(&p.edits[at], false)
-				end = p.edits[at].End
-			}
-			if comes >= 0 {
-				settle(&p.edits[comes], false)
-				p.edit(end, end, comma)
-			}
+			p.edit(end, end, comma)
 		}
 	}
 	return nil
+}
+
+// nesting is how many brackets a text leaves open, and the least that are at any place of it: less than 0 where it
+// closes some from before.
+func (s *source) nesting() (depth, least int) {
+	for i := range s.lines {
+		for _, c := range s.code(i) {
+			switch {
+			case strings.IndexByte("([{", c) >= 0:
+				depth++
+			case strings.IndexByte(")]}", c) >= 0:
+				depth--
+			}
+			least = min(least, depth)
+		}
+	}
+	return depth, least
 }
 
 // unended refuses new statements without a semicolon where the statements of old_string lost theirs.
