@@ -207,11 +207,11 @@ func (c *Command) deletesAgain(p workdirs) bool {
 	}):
 		return false
 	case c.Name == "dd":
-		if files, ok := copiesTo(c.Args); !ok || len(files) == 0 {
+		files, ok := copiesTo(c.Args)
+		if !ok || len(files) == 0 {
 			return ok
-		} else {
-			operands = files
 		}
+		operands = files
 	}
 	// the workspace may be in a folder with such a name, or have it
 	inRoot := func(a Word) string { // with build/* as build
