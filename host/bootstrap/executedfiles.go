@@ -46,11 +46,11 @@ func executedBy(dir string, commands ...[]string) (files []string) {
 			continue
 		}
 		if script := commandline.ScriptAt(words); script > 0 {
-			files = append(files, fsutil.Absolute(dir, words[script]))
+			files = append(files, absolute(dir, words[script]))
 		}
 		program := words[0]
 		if fsutil.HasFolder(program) {
-			program = fsutil.Absolute(dir, program)
+			program = absolute(dir, program)
 		}
 		if filepath.IsAbs(program) {
 			files = append(files, program)
@@ -78,13 +78,13 @@ func scriptsIn(dir string, arguments []string) (files []string) {
 		}
 		if slices.Contains(scriptNames, strings.ToLower(filepath.Ext(word))) {
 			scripts = append(scripts, word)
-		} else if info, err := os.Stat(fsutil.Absolute(dir, word)); err == nil && info.IsDir() {
-			folders = append(folders, fsutil.Absolute(dir, word))
+		} else if info, err := os.Stat(absolute(dir, word)); err == nil && info.IsDir() {
+			folders = append(folders, absolute(dir, word))
 		}
 	}
 	for _, script := range scripts {
 		for _, folder := range folders {
-			if path := fsutil.Absolute(folder, script); !slices.Contains(files, path) {
+			if path := absolute(folder, script); !slices.Contains(files, path) {
 				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 					files = append(files, path)
 				}
@@ -92,6 +92,18 @@ func scriptsIn(dir string, arguments []string) (files []string) {
 		}
 	}
 	return files
+}
+
+// absolute is a path, which may be relative to a folder, as the system opens it: without the link before it, a ".." is
+// that of another folder.
+func absolute(dir, path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return path
+	case !strings.Contains(path, ".."):
+		return filepath.Join(dir, path)
+	}
+	return dir + string(filepath.Separator) + path
 }
 
 // executedIn are the files that commands in the configuration of a plugin run: what is called command, or
@@ -107,7 +119,7 @@ func executedIn(workdir string, config json.RawMessage) (files []string) {
 		switch value := value.(type) {
 		case map[string]any:
 			if cwd, ok := value["cwd"].(string); ok && cwd != "" {
-				dirs = []string{workdir, fsutil.Absolute(workdir, cwd)} // programs with a path are found from the work folder
+				dirs = []string{workdir, absolute(workdir, cwd)} // programs with a path are found from the work folder
 			}
 			for name, value := range value {
 				walk(name, value, dirs)

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -193,7 +192,7 @@ func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPl
 		}
 	}
 	for i, arg := range spec.LockedCommand()[1:] {
-		path := fsutil.Absolute(cmp.Or(spec.Dir, p.options.Workdir), spec.Command[i+1])
+		path := absolute(cmp.Or(spec.Dir, p.options.Workdir), spec.Command[i+1])
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			l.Unpinned = append(l.Unpinned, arg)
 		}

@@ -221,6 +221,23 @@ func TestScriptsOfCommandsAreProtected(t *testing.T) {
 	}
 }
 
+// A ".." behind a link is that of the link's target, also for an interpreter.
+func TestScriptsBehindLinksAreProtected(t *testing.T) {
+	workdir := fsutil.Resolved(t.TempDir())
+	script := filepath.Join(workdir, "lib", "x.py")
+	if err := errors.Join(os.MkdirAll(filepath.Join(workdir, "lib", "deep"), 0o700), os.WriteFile(script, nil, 0o600),
+		os.Symlink("lib/deep", filepath.Join(workdir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"python3", workdir + "/link/../x.py"}, {"python3", "link/../x.py"},
+		{"uv", "run", "link/../x.py"}, {"link/../x.py"}} {
+		files := executedBy(workdir, command)
+		if !slices.ContainsFunc(files, func(file string) bool { return fsutil.Resolved(file) == script }) {
+			t.Errorf("%q: %q", command, files)
+		}
+	}
+}
+
 // What a sandbox may reach is not changed by a link in the configuration's folder, or where another plugin may write.
 func TestSandboxesKeepToTheFolder(t *testing.T) {
 	trusting(t)

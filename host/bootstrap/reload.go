@@ -243,7 +243,7 @@ func (s *snapshot) programs() map[string]map[string]string {
 // files beside the script that it may import. Other arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	full := func(path string) string {
-		path = fsutil.Absolute(cmp.Or(spec.Dir, workdir, "."), path)
+		path = absolute(cmp.Or(spec.Dir, workdir, "."), path)
 		path, _ = filepath.Abs(path) // fails only where there is no current folder
 		return path
 	}

@@ -126,7 +126,12 @@ func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 		if strings.HasSuffix(path, "/") {
 			kind = reservedFolder
 		}
-		add(kind, []string{filepath.Clean(path)})
+		if strings.Contains(path, "..") { // perhaps behind a link
+			path = strings.TrimRight(path, "/")
+		} else {
+			path = filepath.Clean(path)
+		}
+		add(kind, []string{path})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
 	defer cancel()

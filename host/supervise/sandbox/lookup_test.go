@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
@@ -30,6 +32,21 @@ func TestLookupsOfAStart(t *testing.T) {
 			t.Errorf("%d plugins with %d programs: %d lookups and %d paths, want %d", c.plugins, c.different, l.begun,
 				len(found), want)
 		}
+	}
+}
+
+// A ".." behind a link is that of the link's target.
+func TestLinksBeforeParentsAreFollowed(t *testing.T) {
+	dir := fsutil.Resolved(t.TempDir())
+	file := filepath.Join(dir, "lib", "x.py")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "lib", "deep"), 0o700), os.WriteFile(file, nil, 0o600),
+		os.Symlink("lib/deep", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	found := new(PathLookup).resolve(Paths{ReadOnly: []string{dir + "/link/../x.py", dir + "/link/../deep/"}})
+	if len(found) != 2 || found[0].path != file || !slices.Equal(found[0].links, []string{dir + "/link"}) ||
+		found[1].path != filepath.Join(dir, "lib", "deep") || found[1].kind != reservedFolder {
+		t.Errorf("found %+v", found)
 	}
 }
 
