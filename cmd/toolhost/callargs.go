@@ -111,7 +111,7 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string, isJS
 	}
 	if at != nil {
 		if _, is := at.(map[string]any); !is {
-			return nil, fmt.Errorf("%s: %s is %s already", below, path, "a value")
+			return nil, fmt.Errorf("%s: %s is a value already", below, path)
 		}
 	}
 	if path != "" && !s.takes("object") {

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -103,7 +104,7 @@ func absolute(dir, path string) string {
 	case !strings.Contains(path, ".."):
 		return filepath.Join(dir, path)
 	}
-	return dir + string(filepath.Separator) + path
+	return cmp.Or(dir, ".") + string(filepath.Separator) + path
 }
 
 // executedIn are the files that commands in the configuration of a plugin run: what is called command, or

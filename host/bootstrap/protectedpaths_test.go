@@ -236,6 +236,9 @@ func TestScriptsBehindLinksAreProtected(t *testing.T) {
 			t.Errorf("%q: %q", command, files)
 		}
 	}
+	if got := absolute("", "../x.py"); filepath.Clean(got) != "../x.py" { // in the current folder
+		t.Errorf("without a folder the path is %s", got)
+	}
 }
 
 // What a sandbox may reach is not changed by a link in the configuration's folder, or where another plugin may write.

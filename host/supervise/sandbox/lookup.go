@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -126,12 +127,8 @@ func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 		if strings.HasSuffix(path, "/") {
 			kind = reservedFolder
 		}
-		if strings.Contains(path, "..") { // perhaps behind a link
-			path = strings.TrimRight(path, "/")
-		} else {
-			path = filepath.Clean(path)
-		}
-		add(kind, []string{path})
+		// It is not cleaned, as a ".." may be behind a link.
+		add(kind, []string{cmp.Or(strings.TrimRight(path, "/"), "/")})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
 	defer cancel()
