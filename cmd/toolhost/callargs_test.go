@@ -136,29 +136,32 @@ func TestArgumentsAsText(t *testing.T) {
 	}
 }
 
-// A slowPlugin lists its tool when the time of the caller is over.
-type slowPlugin struct{}
+// anythingPlugin has a tool that takes anything.
+type anythingPlugin struct{}
 
-func (slowPlugin) Tools(ctx context.Context) ([]sdk.Tool, error) {
-	<-ctx.Done()
+func (anythingPlugin) Tools(context.Context) ([]sdk.Tool, error) {
 	return []sdk.Tool{{Name: "x", Description: "Takes anything.", InputSchema: json.RawMessage(`{"type":"object"}`)}}, nil
 }
 
-func (slowPlugin) Call(context.Context, *sdk.Request) (*sdk.Result, error) {
+func (anythingPlugin) Call(context.Context, *sdk.Request) (*sdk.Result, error) {
 	return nil, errors.ErrUnsupported
 }
-func (slowPlugin) Close() error { return nil }
+func (anythingPlugin) Close() error { return nil }
 
-// A timeout that ends while the tool is found is no interrupt: the call that follows reports it.
+// A timeout that is over when the tool is found is no interrupt: the call that follows reports it.
 func TestLateDescription(t *testing.T) {
 	i, err := bootstrap.Open(t.Context(), bootstrap.Options{DefaultDir: t.TempDir(),
-		InProcess: map[string]host.Plugin{"slow": slowPlugin{}}})
+		InProcess: map[string]host.Plugin{"late": anythingPlugin{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer i.Close()
-	slow := &ownCall{i.Catalog(), host.Call{Tool: "slow__x", Timeout: time.Millisecond}, time.Now()}
-	if got, unread, err := typedArguments(t.Context(), slow, []string{"text=a"}); unread || err != nil ||
+	// A tool that the catalog knows is found also after the timeout.
+	if _, err := i.Catalog().Tool(t.Context(), "late__x"); err != nil {
+		t.Fatal(err)
+	}
+	late := &ownCall{i.Catalog(), host.Call{Tool: "late__x", Timeout: time.Second}, time.Now().Add(-time.Hour)}
+	if got, unread, err := typedArguments(t.Context(), late, []string{"text=a"}); unread || err != nil ||
 		string(got) != `{"text":"a"}` {
 		t.Errorf("%s, unread: %t, %v", got, unread, err)
 	}
