@@ -40,10 +40,18 @@ func (h *Host) parse(next CallFunc) CallFunc {
 	}
 }
 
-// validate checks the arguments against the tool's input schema. Arguments that do not fit never reach the plugin.
+// validate checks the arguments against the tool's input schema. Arguments that do not fit never reach the plugin. A
+// null that keeps them from fitting is left out.
 func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if invalid := c.Definition.schemas().input.Validate(c.Arguments); invalid != nil {
+		input := c.Definition.schemas().input
+		invalid := input.Validate(c.Arguments)
+		if invalid != nil {
+			if set := c.Definition.arguments().WithoutNulls(c.Arguments); set != nil && input.Validate(set) == nil {
+				c.Arguments, invalid = set, nil
+			}
+		}
+		if invalid != nil {
 			e := advise(fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run",
 				c.Tool, invalid), c.Definition.arguments().Usage(c.Tool, c.Definition.InputSchema))
 			e.Details = sdk.Details(map[string]any{"problems": invalid.Problems, "more": invalid.More})

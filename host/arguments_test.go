@@ -188,6 +188,36 @@ func TestArgumentsAreUntouched(t *testing.T) {
 	}
 }
 
+// Strict modes of vendors require all properties: models then write null for one that they leave out.
+func TestNullsThatDoNotFitAreLeftOut(t *testing.T) {
+	t.Parallel()
+	run := tool("run")
+	run.InputSchema = json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},` +
+		`"limit":{"type":"integer"},"edits":{"type":"array","minItems":1}},"additionalProperties":false}`)
+	h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(string(r.Arguments)), nil
+	}, run), host.Options{})
+	for arguments, want := range map[string]string{
+		`{"path":"x","limit":null,"edits":null}`: `{"path":"x"}`,
+		`{"path":"x" , "limit":1.0}`:             `{"path":"x" , "limit":1.0}`,
+	} {
+		r := h.Call(t.Context(), call("test__run", arguments))
+		succeeded(t, r)
+		if r.Text() != want {
+			t.Errorf("%s: the plugin got %s, want %s", arguments, r.Text(), want)
+		}
+	}
+	for arguments, want := range map[string]string{
+		`{"path":null,"limit":null}`:             "path: must be a string, got null",
+		`{"path":"x","limit":null,"other":null}`: `unknown property "other"`,
+	} {
+		e := failed(t, h.Call(t.Context(), call("test__run", arguments)), sdk.CodeInvalidArgs)
+		if !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %s", arguments, e.Message)
+		}
+	}
+}
+
 func TestBlankArguments(t *testing.T) {
 	t.Parallel()
 	h := single(t, overWire(t), host.Options{})
