@@ -152,10 +152,13 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 // noArguments refuses words after a command that takes only flags.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments", cmd.Name())
+	switch {
+	case len(args) == 0:
+		return nil
+	case strings.HasSuffix(args[0], ".hcl") && cmd.Flag("config") != nil:
+		return fmt.Errorf("%s takes no arguments; write --config %s", cmd.Name(), shellWords(args[:1]))
 	}
-	return nil
+	return fmt.Errorf("%s takes no arguments; remove %q", cmd.Name(), args[0])
 }
 
 // extend adds commands that only some builds have.
