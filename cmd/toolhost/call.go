@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -171,7 +172,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	o := g.asking(g.options(), g.prompterAt(piped))
-	o.Profile, o.Approve, o.SingleCall = f.profile, bootstrap.Approve(f.approve), true
+	o.Profile, o.Approve, o.SingleCall, o.Tool = f.profile, bootstrap.Approve(f.approve), true, args[0]
 	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
@@ -198,6 +199,9 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		g.printErrors(append(s.Plugins().Problems, messages...)...)
 	} else {
 		g.printErrors(s.Plugins().Unlocked(plugin)...)
+		g.printErrors(slices.DeleteFunc(slices.Clone(s.Plugins().Problems), func(err error) bool {
+			return !errors.Is(err, supervise.ErrNotAwaited) // which says why the call took so long
+		})...)
 	}
 	return g.print(result, watch, f)
 }

@@ -56,7 +56,7 @@ func (g *globals) definition(ctx context.Context, tool, profile string) (*host.T
 		return convert.ToTool(described.Tool)
 	}
 	o := g.options()
-	o.Profile, o.SingleCall = profile, true
+	o.Profile, o.SingleCall, o.Tool = profile, true, tool
 	s, err := g.open(ctx, o)
 	if err != nil {
 		return nil, err

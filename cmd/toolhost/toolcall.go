@@ -109,7 +109,7 @@ func newToolCall(t *terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := g.options()
 			o.DefaultDir, o.AskTrust = "", nil
-			o.Profile, o.Approve, o.SingleCall = profile, bootstrap.Approve(approve), true
+			o.Profile, o.Approve, o.SingleCall, o.Tool = profile, bootstrap.Approve(approve), true, args[0]
 			return g.toolCall(cmd.Context(), args[0], o, session)
 		},
 	}

@@ -93,8 +93,10 @@ type Options struct {
 	// Middleware is added to the chain of calls, as host.Options.Middleware.
 	Middleware []host.Middleware
 
-	// SingleCall makes a host for one call: the counts of limits are kept in a file for the next.
+	// SingleCall makes a host for one call: the counts of limits are kept in a file for the next. Tool is the tool that
+	// will be called, if that is known: discovery commands that take long are not waited for when its plugin is another's.
 	SingleCall bool
+	Tool       string
 	// Refresh starts plugins to list their tools, even if they are unchanged since an earlier start.
 	Refresh bool
 	// Offline starts nothing, and lists tools known from earlier starts. The configuration need not be trusted for it.

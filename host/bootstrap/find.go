@@ -177,8 +177,12 @@ func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
 	folder, lock, err := c.installedPlugins()
+	called, _, _ := strings.Cut(c.options.Tool, "__")
+	if len(c.Host.Plugins[called].MayCall) > 0 { // tools of all plugins
+		called = ""
+	}
 	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs,
-		DirsSource: c.PluginDirsSource, Installed: folder, Commands: commands})
+		DirsSource: c.PluginDirsSource, Installed: folder, Commands: commands, Called: called})
 	if err != nil {
 		problems = append(problems, err)
 	}

@@ -40,6 +40,17 @@ type Discovery struct {
 // DiscoveryTimeout is how long a discovery command may take unless its Timeout says otherwise.
 const DiscoveryTimeout = 10 * time.Second
 
+// ErrNotAwaited is part of the problem of a discovery command for which a call of another plugin no longer waits.
+var ErrNotAwaited = fmt.Errorf("a call of another plugin waits %s for it: the programs that it names are not known, nor "+
+	"protected, meanwhile", calledPatience)
+
+const (
+	// calledPatience is how long a host for one call waits for discovery commands, if it knows the call's plugin.
+	calledPatience = 2 * time.Second
+	// maxDiscoveries is how many discovery commands run at once.
+	maxDiscoveries = 8
+)
+
 const maxDiscovery = 1 << 20 // the most bytes that a discovery command may print
 
 // Confine returns the sandbox that the command would get on a machine. It fails if the command would be refused.
@@ -87,6 +98,8 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	exit, err := cmd.Run(ctx)
 	_, notStarted := errors.AsType[*proctree.StartError](err)
 	switch {
+	case errors.Is(context.Cause(caller), ErrNotAwaited):
+		return nil, fmt.Errorf("%s did not end; %w", d.Command[0], ErrNotAwaited)
 	case caller.Err() != nil:
 		return nil, caller.Err()
 	case stdout.over:

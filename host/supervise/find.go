@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -30,6 +31,9 @@ type Sources struct {
 	Installed string
 	// Commands print plugin specs.
 	Commands []Discovery
+	// Called is the only plugin that will be called, if that is known: when another source has it, commands that take
+	// long are not waited for.
+	Called string
 }
 
 // Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is
@@ -58,11 +62,20 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	}
 	f.addPrograms(programs)
 	printed, failed := make([][]byte, len(from.Commands)), make([]error, len(from.Commands))
-	var commands sync.WaitGroup // at once: those that hang take no longer than one
-	for i, d := range from.Commands {
-		commands.Go(func() { printed[i], failed[i] = d.run(ctx) })
+	awaiting, stop := ctx, context.CancelFunc(func() {})
+	if _, known := f.specs[from.Called]; known {
+		awaiting, stop = context.WithTimeoutCause(ctx, calledPatience, ErrNotAwaited)
 	}
-	commands.Wait()
+	defer stop()
+	var commands errgroup.Group // at once: those that hang take no longer than one
+	commands.SetLimit(maxDiscoveries)
+	for i, d := range from.Commands {
+		commands.Go(func() error {
+			printed[i], failed[i] = d.run(awaiting)
+			return nil
+		})
+	}
+	_ = commands.Wait()
 	for i, d := range from.Commands {
 		if failed[i] != nil {
 			f.problem("%s: %s: %w", d.Source, d.title(), failed[i])

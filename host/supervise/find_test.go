@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -164,6 +165,43 @@ func TestDiscoveryCommandsRunTogether(t *testing.T) {
 	if len(specs) != 2 || len(problems) > 0 {
 		t.Errorf("specs %+v, problems %v", specs, problems)
 	}
+}
+
+// Each command waits until as many run as may, and then notes how many do.
+func TestNumberOfDiscoveryCommandsIsLimited(t *testing.T) {
+	dir := t.TempDir()
+	list := script(t, dir, "list", fmt.Sprintf(`mkdir at.$$; until [ -e all ]; do
+  [ $(ls -d at.* | wc -l) -lt %d ] || : >all; sleep 0.01; done
+ls -d at.* | wc -l >>counts; rmdir at.$$; echo "[]"`, maxDiscoveries))
+	commands := make([]Discovery, 3*maxDiscoveries)
+	for i := range commands {
+		commands[i] = Discovery{Name: fmt.Sprint("d", i), Dir: dir, Timeout: patience, Command: []string{list}}
+	}
+	if _, problems := Find(t.Context(), Sources{Commands: commands}); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	counts, err := os.ReadFile(filepath.Join(dir, "counts"))
+	if lines := strings.Fields(string(counts)); err != nil || len(lines) != len(commands) {
+		t.Fatal(len(lines), err)
+	} else if slices.ContainsFunc(lines, func(n string) bool { return len(n) > 1 || n > fmt.Sprint(maxDiscoveries) }) {
+		t.Errorf("%v commands ran at once, at most %d may", lines, maxDiscoveries)
+	}
+}
+
+// A call of a plugin that no command names does not wait for one that hangs.
+func TestCallOfAKnownPluginDoesNotWaitForDiscovery(t *testing.T) {
+	dir := t.TempDir()
+	hang := Discovery{Name: "slow", Command: []string{script(t, dir, "hang", "sleep 1000")}, Timeout: patience}
+	began := time.Now()
+	specs, problems := Find(t.Context(), Sources{Called: "mine", Commands: []Discovery{hang},
+		Plugins: []Spec{{Name: "mine", Command: []string{"./mine"}}}})
+	checkProblems(t, problems, "hang did not end; a call of another plugin waits 2s for it: the programs")
+	if len(specs) != 1 || !errors.Is(problems[0], ErrNotAwaited) || time.Since(began) > patience/2 {
+		t.Errorf("specs %+v, problems %v, after %s", specs, problems, time.Since(began))
+	}
+	hang.Timeout = calledPatience + 100*time.Millisecond
+	_, problems = Find(t.Context(), Sources{Called: "other", Commands: []Discovery{hang}})
+	checkProblems(t, problems, "hang did not end within 2.1s")
 }
 
 // Many concurrent hosts, starting and ending, do not remove each other's folders.
