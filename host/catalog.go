@@ -218,13 +218,26 @@ func (c *Catalog) pick(list toolList) (tools []*Tool, problems []error) {
 			tools = append(tools, t)
 		}
 	}
+	var last *toolProblem
+	more := 0
 	for _, p := range list.problems {
-		if name := problemTool(p); name == "" || c.allowsName(name) {
+		switch e, ok := errors.AsType[*toolProblem](p); {
+		case ok && !c.allowsName(e.name):
+		case ok && len(problems) >= maxToolProblems:
+			last, more = e, more+1
+		default:
 			problems = append(problems, p)
 		}
 	}
+	if last != nil {
+		problems = append(problems, fmt.Errorf("plugin %q: tools like these: %d more are left out; a call of one says why",
+			last.plugin, more))
+	}
 	return tools, problems
 }
+
+// maxToolProblems is how many tools of a plugin that are left out a list names; the rest is counted.
+const maxToolProblems = 20
 
 // A Filter selects the tools of a Catalog: those that meet every condition. The zero Filter selects all. A property
 // that a plugin does not state counts against the tool.

@@ -116,6 +116,25 @@ func TestBadDefinitionsAreLeftOut(t *testing.T) {
 	}
 }
 
+// Of thousands of broken tools some are named; a call of any says why.
+func TestProblemsOfToolsAreLimited(t *testing.T) {
+	t.Parallel()
+	tools := numbered(2000)
+	for i := range tools {
+		tools[i].InputSchema = json.RawMessage(`{"type":"object","properties":{"` + xs(2000) + `":{"type":"strnig"}}}`)
+	}
+	h := single(t, answering(nil, nil, tools...), host.Options{})
+	_, problems := h.Tools(t.Context())
+	const rest = `plugin "test": tools like these: 1980 more are left out; a call of one says why`
+	if all := texts(problems); len(all) != 21 || all[20] != rest || len(strings.Join(all, "\n")) > 50_000 {
+		t.Errorf("%d problems, the last %q", len(all), all[len(all)-1])
+	}
+	e := failed(t, h.Call(t.Context(), call("test__t00007", "")), sdk.CodeToolNotFound)
+	if !strings.Contains(e.Message, "input schema cannot be used") {
+		t.Error(e.Message)
+	}
+}
+
 func TestDoubledToolsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("fine"), nil, tool("twice"), tool("once"), tool("twice"), tool("TWICE"))

@@ -183,3 +183,14 @@ func checkJSON(t *testing.T, name, dir string, args []string, want int) {
 		t.Errorf("%q: nothing on standard error", args)
 	}
 }
+
+// A list of problems ends where no person reads on.
+func TestManyProblemsAreCounted(t *testing.T) {
+	var said strings.Builder
+	g := &globals{terminal: newTerminal(nil, io.Discard, &said)}
+	g.printErrors(slices.Repeat([]error{errors.New("broken")}, 300)...)
+	if lines := strings.Count(said.String(), "\n"); lines != 101 || !strings.HasSuffix(said.String(),
+		"and 200 more problems\n") {
+		t.Errorf("%d lines", lines)
+	}
+}

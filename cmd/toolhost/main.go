@@ -394,9 +394,13 @@ func newVersion(g *globals) *cobra.Command {
 	return cmd
 }
 
-// printErrors prints problems on standard error.
+// printErrors prints problems on standard error, and how many there are more than a person reads.
 func (g *globals) printErrors(problems ...error) {
-	for _, p := range problems {
+	const most = 100
+	for _, p := range problems[:min(len(problems), most)] {
 		g.printError(p)
+	}
+	if more := len(problems) - most; more > 0 {
+		g.printError(fmt.Errorf("and %d more problems", more))
 	}
 }

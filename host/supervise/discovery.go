@@ -172,6 +172,9 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 		}
 		specs = append(specs, s)
 	}
+	if more := len(wrong) - maxProblems; more > 0 {
+		wrong = append(wrong[:maxProblems], fmt.Errorf("and %d more elements", more))
+	}
 	return specs, errors.Join(wrong...)
 }
 

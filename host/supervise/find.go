@@ -94,6 +94,9 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in "+
 			"plugin blocks", len(f.surplus), maxPlugins)
 	}
+	if more := len(f.problems) - maxProblems; more > 0 {
+		f.problems = append(f.problems[:maxProblems], fmt.Errorf("and %d more problems of plugins and their sources", more))
+	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return specs, f.problems
 }
@@ -111,6 +114,9 @@ func otherProgram(name string, dirs []string, programs map[string]string) string
 	}
 	return ""
 }
+
+// maxProblems is how many problems Find names, and how many of what one command printed; the rest is counted.
+const maxProblems = 50
 
 type finder struct {
 	specs      map[string]Spec

@@ -280,6 +280,24 @@ func TestUnfinishedRunDirs(t *testing.T) {
 	}
 }
 
+// Of many problems some are named, and the rest is counted.
+func TestLimitOfProblems(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2 * maxProblems {
+		check(t, os.Mkdir(filepath.Join(dir, fmt.Sprintf("toolhost-plugin-p%d", i)), 0o755))
+	}
+	_, problems := Find(t.Context(), Sources{Dirs: []string{dir}})
+	if len(problems) != maxProblems+1 {
+		t.Errorf("%d problems", len(problems))
+	}
+	checkProblems(t, problems, "and 50 more problems of plugins and their sources")
+	_, err := Discovery{Name: "d"}.parse([]byte("[" + strings.Repeat("5,", 199) + "5]"))
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxProblems+1 ||
+		lines[maxProblems] != "and 150 more elements" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+}
+
 func TestLimitOfPlugins(t *testing.T) {
 	elements := func(n int) []byte {
 		var list []string
