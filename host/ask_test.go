@@ -136,7 +136,7 @@ func TestQuestionsThatAreNotPassedOn(t *testing.T) {
 				if r.Error != nil || asked == returned {
 					t.Errorf("%s: %+v, asked %v", name, r.Error, asked)
 				}
-			case r.Error == nil || r.Error.Name != c.want || asked || r.InputRequired != nil:
+			case r.Error == nil || r.Error.Name != c.want || r.Error.Suggestion == "" || asked || r.InputRequired != nil:
 				t.Errorf("%s: %+v, asked %v", name, r, asked)
 			}
 		}

@@ -74,8 +74,9 @@ func (c *Call) checkAsked() *sdk.Error {
 		a.Workdir == c.Workdir {
 		return nil
 	}
-	e := fail(sdk.CodeTool, "QuestionExpired",
-		"the tool or the arguments of %s have changed since it asked a question, so it did not get the answer", c.Tool)
+	e := advise(fail(sdk.CodeTool, "QuestionExpired",
+		"the tool or the arguments of %s have changed since it asked a question, so it did not get the answer", c.Tool),
+		"Check what the tool has done before you make the call again.")
 	e.Outcome = sdk.OutcomeUnknown
 	return e
 }
@@ -98,8 +99,8 @@ func (h *snapshot) continueCall(ctx context.Context, c *Call, in *sdk.InputRequi
 		return nil, e
 	}
 	if round > maxRounds {
-		return nil, fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
-			c.Tool, maxRounds)
+		return nil, advise(fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
+			c.Tool, maxRounds), unaskedAdvice)
 	}
 	var answers map[string]json.RawMessage
 	if len(in.Requests) > 0 || !in.Suspended {
@@ -154,14 +155,17 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 		"If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call.")
 }
 
+// unaskedAdvice is for a tool whose questions are not asked.
+const unaskedAdvice = "If the tool has arguments for what it asks, pass them; otherwise do without it."
+
 const maxQuestions = 16 // how many questions a call may ask at once
 
 // checkQuestions refuses questions to a person that are over a limit, or ask for a secret: what is typed into a form
 // goes to the plugin, and into what it keeps.
 func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 	refuse := func(name, format string, a ...any) *sdk.Error {
-		return fail(sdk.CodeTool, name, "the question of %s was refused: %s; the call was ended", c.Tool,
-			fmt.Sprintf(format, a...))
+		return advise(fail(sdk.CodeTool, name, "the question of %s was refused: %s; the call was ended", c.Tool,
+			fmt.Sprintf(format, a...)), unaskedAdvice)
 	}
 	if len(in.Requests) > maxQuestions {
 		return refuse("TooManyQuestions", "there are %d at once; the limit is %d", len(in.Requests), maxQuestions)

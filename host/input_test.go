@@ -107,7 +107,8 @@ func TestAnswersGoToTheToolThatAsked(t *testing.T) {
 				diff(t, []string{`{"action":"accept"}`}, got)
 				return
 			}
-			if e := failed(t, r, c.code); e.Name != "QuestionExpired" || e.Outcome != sdk.OutcomeUnknown || got != nil {
+			if e := failed(t, r, c.code); e.Name != "QuestionExpired" || e.Outcome != sdk.OutcomeUnknown || got != nil ||
+				e.Suggestion == "" {
 				t.Errorf("%+v; the tool got %v", e, got)
 			}
 		})

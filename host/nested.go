@@ -168,7 +168,8 @@ func (s *services) Ask(ctx context.Context, question json.RawMessage) (json.RawM
 		return nil, e
 	}
 	if c.ReturnInput {
-		return nil, fail(sdk.CodeTool, "NoOneToAsk", "%s asks a question, and its caller answers none during a call", c.Tool)
+		return nil, advise(fail(sdk.CodeTool, "NoOneToAsk",
+			"%s asks a question, and its caller answers none during a call", c.Tool), unaskedAdvice)
 	}
 	answers, err := c.host.current.Load().answer(ctx, c, in)
 	return answers[key], err

@@ -61,6 +61,11 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	if json.Unmarshal(out.Details, &object) != nil || object == nil {
 		out.Details = nil
 	}
+	if out.Suggestion == "" {
+		if out.Suggestion = usualAdvice[out.Code]; out.Retryable {
+			out.Suggestion = "Make the call again in a moment."
+		}
+	}
 	out.Name = cutText(out.Name, 100)
 	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
 	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
@@ -73,6 +78,20 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 		out.HelpURL = troubleshooting + strings.ToLower(string(out.Code))
 	}
 	return &out
+}
+
+// usualAdvice is what a model can do about an error that does not say it. It is no error of a tool,
+// nor of a rule.
+var usualAdvice = map[sdk.Code]string{
+	sdk.CodeApprovalTimeout:     "Make the call again when the user is there.",
+	sdk.CodeApprovalUnavailable: "Do something else, or ask the user to allow the call with a rule.",
+	sdk.CodeLimit:               "Make fewer calls at once, or do without this one.",
+	sdk.CodeTimeout:             "Ask for less at once, or for a longer timeout.",
+	sdk.CodePluginCrashed:       "Check what the call has done before you make it again.",
+	sdk.CodePluginUnavailable:   "Do without the tool, or ask the user to fix its plugin.",
+	sdk.CodeProtocol:            "Do without the tool, or tell the user: its plugin has a mistake.",
+	sdk.CodeResultTooLarge:      "Ask for less at once.",
+	sdk.CodeInternal:            "Do without the tool, or tell the user: the host's log says more.",
 }
 
 // troubleshooting is the page with a section for each code of the host.

@@ -327,8 +327,9 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
+// nameOf is the name of an error that says what to do.
 func nameOf(err error) string {
-	if e, ok := errors.AsType[*sdk.Error](err); ok {
+	if e, ok := errors.AsType[*sdk.Error](err); ok && (e.Suggestion != "" || e.Code == sdk.CodeCanceled) {
 		return e.Name
 	}
 	return fmt.Sprint(err)

@@ -112,7 +112,7 @@ func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawM
 // Ask suspends the handler until its question is answered.
 func (h *hostEnd) Ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
 	if h.asks == nil {
-		return nil, &Error{Name: "NoOneToAsk", Message: "no one can be asked here"}
+		return nil, &Error{Name: "NoOneToAsk", Message: "no one can be asked here", Suggestion: unaskedAdvice}
 	}
 	return h.asks.ask(ctx, question)
 }
@@ -220,16 +220,19 @@ func Ask[T any](ctx context.Context, r *Request, message string) (Answer[T], err
 	return out, err
 }
 
+const unaskedAdvice = "If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call."
+
 // Ask is like the function Ask, with a schema and a JSON object.
 func (r *Request) Ask(ctx context.Context, q Question) (Answer[json.RawMessage], error) {
 	asked, err := q.check()
 	if err != nil {
-		return Answer[json.RawMessage]{}, &Error{Name: "BadQuestion", Message: "the question cannot be asked: " + err.Error()}
+		return Answer[json.RawMessage]{}, &Error{Name: "BadQuestion", Message: "the question cannot be asked: " +
+			err.Error(), Suggestion: unaskedAdvice}
 	}
 	if r.Services == nil || !mayAsk(r.Capabilities) {
 		return Answer[json.RawMessage]{}, &Error{Name: "NoOneToAsk", Message: "the tool asks " +
 			fmt.Sprintf("%.200q, and no one can be asked here", q.Message),
-			Suggestion: "If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call."}
+			Suggestion: unaskedAdvice}
 	}
 	raw, err := r.Services.Ask(ctx, asked.Request())
 	if err != nil {
@@ -237,7 +240,8 @@ func (r *Request) Ask(ctx context.Context, q Question) (Answer[json.RawMessage],
 	}
 	answer, err := asked.ReadAnswer(raw)
 	if err != nil {
-		return Answer[json.RawMessage]{}, &Error{Name: "BadAnswer", Message: err.Error()}
+		return Answer[json.RawMessage]{}, &Error{Name: "BadAnswer", Message: err.Error(),
+			Suggestion: "Make the call again, and ask the user to answer as the question says."}
 	}
 	return Answer[json.RawMessage]{Action: Action(answer.Action), Value: answer.Content}, nil
 }

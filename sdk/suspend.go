@@ -144,7 +144,8 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 		return nil, EndedError(ctx)
 	}
 	if s.asked++; s.asked > maxQuestions {
-		return nil, &Error{Name: "TooManyQuestions", Message: "the call has asked ten questions, which is the most"}
+		return nil, &Error{Name: "TooManyQuestions", Message: "the call has asked ten questions, which is the most",
+			Suggestion: unaskedAdvice}
 	}
 	again := make(chan struct{})
 	defer close(again)
@@ -162,7 +163,7 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 		resumed: make(chan struct{})}
 	if !s.server.suspended.Add(q.id, q) {
 		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
-			Message: "too many calls of this plugin wait for answers"}
+			Message: "too many calls of this plugin wait for answers", Suggestion: "Make the call again in a moment."}
 	}
 	if !s.detach(q, map[string][]byte{questionKey: request}) {
 		q.take()
@@ -176,7 +177,7 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 	case <-timer.C:
 		s.ctx.end(context.Canceled)
 		return nil, &Error{Code: CodeTimeout, Name: "NoAnswer", Message: "no one answered the question within " +
-			suspendedTime.String()}
+			suspendedTime.String(), Suggestion: "Make the call again when the user is there."}
 	case <-ctx.Done():
 	case <-s.ctx.Done():
 	}
