@@ -228,13 +228,38 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 // the rest. It is false where the kernel does not report it.
 func (c *child) kernelReportsEnd() bool { return processHasEnded(c.handle) }
 
-// copyOutput reads a stream to its end, so that the plugin never blocks on a full pipe.
+// copyOutput reads a stream to its end, so that the plugin does not block on a full pipe unless it floods it.
 func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	defer c.readers.Done()
 	// It ends with the process. Each process has two for as long as it lives: io.Copy would take 32 KB for each.
-	_, _ = io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, maxLine))
+	_, _ = io.CopyBuffer(to, &pacedReader{Reader: in}, make([]byte, maxLine))
 	_, _ = to.Write([]byte("\n")) // the last line may not be terminated
 	_ = f.Close()
+}
+
+// A pacedReader reads at most maxPaced bytes in pace: what a plugin prints without end costs a processor of the host
+// otherwise, although nearly all of it is dropped.
+type pacedReader struct {
+	io.Reader
+	since time.Time
+	read  int // since then
+}
+
+const (
+	pace     = 100 * time.Millisecond
+	maxPaced = 1 << 20
+)
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	if p.read >= maxPaced {
+		time.Sleep(pace - time.Since(p.since))
+	}
+	if time.Since(p.since) >= pace {
+		p.since, p.read = time.Now(), 0
+	}
+	n, err := p.Reader.Read(b)
+	p.read += n
+	return n, err
 }
 
 type pipe struct{ r, w *os.File }

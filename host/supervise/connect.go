@@ -82,6 +82,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	}
 	g.client, g.conn = raw.(*client.Client), protocol.(*goplugin.GRPCClient).Conn
 	g.client.EndCallsWith(g.calls.life)
+	g.client.OnFlood = func() { g.child.kill("it sent without end to calls that had ended") }
 	g.client.UseSessions(func(ctx context.Context) (net.Conn, error) {
 		conn, err := dial(ctx, "")
 		if err != nil {

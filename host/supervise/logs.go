@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Limits of a plugin's output. The excess is dropped: a plugin that floods its log is never blocked, nor does it
-// block the host.
+// Limits of a plugin's output. The excess is dropped: a plugin that floods its log is only slowed (pacedReader), nor
+// does it block the host.
 const (
 	maxLine   = 8 << 10  // bytes of one line; the rest is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
@@ -41,12 +41,13 @@ type outputLog struct {
 	cut     bool // the line being read is longer than maxLine
 	keys    redact.Blocks
 	second  time.Time
-	logged  int // bytes in this second
-	dropped int // lines in this second
+	logged  int        // bytes in this second
+	dropped int        // lines in this second
+	told    slog.Level // of the message about it, which is a warning once
 }
 
 func newOutputLog(log *slog.Logger, stream string, t *tail, r References) *outputLog {
-	return &outputLog{log: log, stream: stream, tail: t, hidden: r.spellings()}
+	return &outputLog{log: log, stream: stream, tail: t, hidden: r.spellings(), told: slog.LevelWarn}
 }
 
 // Write never fails.
@@ -56,7 +57,9 @@ func (p *outputLog) Write(data []byte) (int, error) {
 	n := len(data)
 	if now := time.Now(); now.Sub(p.second) >= time.Second {
 		if p.dropped > 0 {
-			p.log.Warn("plugin prints too much; lines were dropped", "stream", p.stream, "lines", p.dropped)
+			p.log.Log(context.Background(), p.told, "plugin prints too much; lines were dropped", "stream", p.stream, "lines",
+				p.dropped)
+			p.told = slog.LevelDebug
 		}
 		p.second, p.logged, p.dropped = now, 0, 0
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -91,6 +92,33 @@ func TestFloodIsDroppedAndCounted(t *testing.T) {
 		_, _ = p.Write([]byte("after\n"))
 		if got := r.lines[len(r.lines)-2:]; !strings.Contains(got[0], "dropped lines=936") || got[1] != "DEBUG after" {
 			t.Errorf("then: %q", got)
+		}
+		for range 1000 {
+			_, _ = p.Write(line)
+		}
+		time.Sleep(time.Second)
+		_, _ = p.Write([]byte("\n"))
+		if last := r.lines[len(r.lines)-1]; !strings.HasPrefix(last, "DEBUG plugin prints too much") {
+			t.Errorf("the second time: %q", last)
+		}
+	})
+}
+
+// What is printed without end is read slowly, and what comes after a pause at once.
+func TestFloodIsReadSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pacedReader{Reader: bytes.NewReader(make([]byte, 30<<20))}
+		for i, least := range []time.Duration{900 * time.Millisecond, 900 * time.Millisecond} {
+			began := time.Now()
+			_, err := io.CopyN(io.Discard, p, 10<<20)
+			if took := time.Since(began); err != nil || took < least || took > 2*least {
+				t.Errorf("%d: 10 MiB are read in %s, %v", i, took, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		began := time.Now()
+		if _, err := io.CopyN(io.Discard, p, maxPaced); err != nil || time.Since(began) > 0 {
+			t.Errorf("the next are read after %s, %v", time.Since(began), err)
 		}
 	})
 }

@@ -36,6 +36,10 @@ type Client struct {
 	token    string
 	life     context.Context // ends all calls
 
+	// OnFlood is called when the plugin sends without end to calls that have ended, which ends their session. It is set
+	// before the first call.
+	OnFlood func()
+
 	mu      sync.Mutex
 	current *session
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -28,6 +29,10 @@ const (
 	// maxRequestBytes is the same for requests to the host: wire.MaxRequests with the largest arguments. There may be
 	// maxRequests, each with its withdrawal. More end the call.
 	maxRequestBytes = 16 << 20
+	// maxStrays is how many bytes for calls that have ended may come after the last of them: more than is on its way when
+	// a call with a large result is canceled. More end the session. A message counts as strayCost bytes more.
+	maxStrays = 64 << 20
+	strayCost = 256
 )
 
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
@@ -45,8 +50,9 @@ type session struct {
 	mu     sync.Mutex
 	last   uint64
 	calls  map[uint64]*pendingCall
-	timer  *time.Timer // for the first deadline of all; nil before there is one
-	expiry time.Time   // when it fires; zero: it does not
+	timer  *time.Timer  // for the first deadline of all; nil before there is one
+	strays atomic.Int64 // bytes for calls that are not waiting, since one has ended
+	expiry time.Time    // when it fires; zero: it does not
 }
 
 // A Dialer opens another connection to the plugin, and knows who is at its other end.
@@ -81,7 +87,7 @@ func (c *Client) openSession() *session {
 	if s := c.current; s == nil || isClosed(s.ended) && !time.Now().Before(s.retryAt) {
 		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*pendingCall{},
 			again: s != nil && s.frames == nil && !s.refused}
-		go c.current.run(c.dial, c.token, c.life) // it is not the first call's, and outlives it
+		go c.current.run(c) // it is not the first call's, and outlives it
 	}
 	return c.current
 }
@@ -126,15 +132,15 @@ const (
 	openPause = time.Second
 )
 
-// run opens the session, and receives until it ends, which is with its connection.
-func (s *session) run(dial Dialer, token string, life context.Context) {
-	defer context.AfterFunc(life, s.wakeAll)()
+// run opens the session of a client, and receives until it ends, which is with its connection.
+func (s *session) run(c *Client) {
+	defer context.AfterFunc(c.life, s.wakeAll)()
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
-	conn, err := dial(ctx)
+	conn, err := c.dial(ctx)
 	cancel()
 	if err == nil {
 		defer func() { _ = conn.Close() }()
-		s.frames, err = wire.OpenSession(conn, token)
+		s.frames, err = wire.OpenSession(conn, c.token)
 	}
 	if err != nil {
 		if s.refused = wire.RefusedSession(err); !s.refused {
@@ -146,6 +152,9 @@ func (s *session) run(dial Dialer, token string, life context.Context) {
 	}
 	close(s.opened)
 	s.end(s.receive())
+	if s.err == errStrays && c.OnFlood != nil { //nolint:errorlint // itself
+		c.OnFlood()
+	}
 }
 
 func (s *session) end(err error) {
@@ -208,7 +217,8 @@ func (s *session) expireAt(at time.Time) {
 	s.timer.Reset(time.Until(at))
 }
 
-// receive hands out what the plugin sends. Messages for calls that are no longer waiting are dropped.
+// receive hands out what the plugin sends. Messages for calls that are no longer waiting are dropped, unless there is
+// no end of them.
 func (s *session) receive() error {
 	answered := false // a caller was woken, and may not have run yet
 	for {
@@ -216,29 +226,39 @@ func (s *session) receive() error {
 		if err != nil {
 			return err
 		}
-		if answer, ok := decodePlain(frame); ok && s.deliverPlain(answer) {
-			answered = true
-			continue
+		var call *pendingCall
+		if answer, ok := decodePlain(frame); ok {
+			if call = s.call(answer.id); call != nil && call.deliverPlain(answer) {
+				answered = true
+				continue
+			}
 		}
 		if id, data, ok := decodePiece(frame); ok {
 			if answered { // it runs before large results of others are read, of which there may be no end
 				runtime.Gosched()
 				answered = false
 			}
-			if call := s.call(id); call != nil {
+			if call = s.call(id); call != nil {
 				call.deliverPiece(data)
+				continue
 			}
-			continue
+		} else {
+			m := &pluginv1.SessionEvent{}
+			if err := wire.Decode(frame, m); err != nil {
+				return err
+			}
+			if call = s.call(m.GetId()); call != nil {
+				call.deliver(m)
+				continue
+			}
 		}
-		m := &pluginv1.SessionEvent{}
-		if err := wire.Decode(frame, m); err != nil {
-			return err
-		}
-		if call := s.call(m.GetId()); call != nil {
-			call.deliver(m)
+		if s.strays.Add(int64(len(frame)+strayCost)) > maxStrays {
+			return errStrays
 		}
 	}
 }
+
+var errStrays = status.Error(codes.Internal, "it sends without end to calls that have ended")
 
 func (s *session) call(id uint64) *pendingCall {
 	s.mu.Lock()
@@ -246,19 +266,15 @@ func (s *session) call(id uint64) *pendingCall {
 	return s.calls[id]
 }
 
-// deliverPlain hands out the first message of a call, and reports false if it is not the first.
-func (s *session) deliverPlain(a plainAnswer) bool {
-	call := s.call(a.id)
-	if call == nil {
-		return true
-	}
-	call.mu.Lock()
-	defer call.mu.Unlock()
-	if call.begun {
+// deliverPlain takes the first message of a call, and reports false if it is not the first.
+func (c *pendingCall) deliverPlain(a plainAnswer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun {
 		return false
 	}
-	call.begun, call.plain = true, a
-	call.Wake()
+	c.begun, c.plain = true, a
+	c.Wake()
 	return true
 }
 
@@ -442,6 +458,7 @@ func (s *session) remove(c *pendingCall) {
 	s.mu.Lock()
 	delete(s.calls, c.id)
 	s.mu.Unlock()
+	s.strays.Store(0)
 	c.close()
 	select {
 	case <-c.wake:

@@ -92,6 +92,40 @@ func TestSessionsThatBreakRules(t *testing.T) {
 	}
 }
 
+// A plugin that sends without end to calls that have ended loses the session, and the host learns it.
+func TestFloodAfterTheEndOfACall(t *testing.T) {
+	for name, m := range map[string]*pluginv1.SessionEvent{
+		"results": result(1, "again"),
+		"events":  {Id: 1, Events: []*pluginv1.CallEvent{{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}}},
+		"pieces": {Id: 1, Events: []*pluginv1.CallEvent{{Event: &pluginv1.CallEvent_More{
+			More: &pluginv1.More{Data: make([]byte, 64<<10)}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused, flooded := make(chan error, 1), make(chan struct{})
+			plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, serve: func(stream sessionStream) error {
+				asked, err := stream.Recv()
+				if err == nil {
+					err = stream.Send(result(asked.GetId(), "mine"))
+				}
+				for sent := 0; err == nil && sent < 4*maxStrays; sent += strayCost {
+					err = stream.Send(m)
+				}
+				refused <- err
+				return nil
+			}})
+			plugin.OnFlood = func() { close(flooded) }
+			if r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || r.Content[0].Text != "mine" {
+				t.Fatal(r, err)
+			}
+			<-flooded
+			if <-refused == nil {
+				t.Error("all of it was read")
+			}
+		})
+	}
+}
+
 // Whatever a plugin's status is and says, the error is a line of bounded length.
 func TestStatusesThatPluginsSend(t *testing.T) {
 	const message = "odd \x1b[2J\n\u202e"
