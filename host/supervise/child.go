@@ -247,7 +247,7 @@ type pacedReader struct {
 
 const (
 	pace     = 100 * time.Millisecond
-	maxPaced = 1 << 20
+	maxPaced = 512 << 10
 )
 
 func (p *pacedReader) Read(b []byte) (int, error) {
