@@ -2,7 +2,10 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +18,34 @@ import (
 
 	"github.com/toolhost/toolhost/sdk"
 )
+
+// The files of results have a limit together: the oldest go, and the newest stays however large it is.
+func TestStoredResultsAreLimited(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sizes []int64
+		left  int
+	}{
+		"many":       {make([]int64, maxStoredFiles+50), maxStoredFiles},
+		"large":      {[]int64{maxStored / 2, maxStored / 2, 1}, 2},
+		"too large":  {[]int64{1, 1, 2 * maxStored}, 1},
+		"within":     {[]int64{maxStored - 2, 1, 1}, 3},
+		"again less": {[]int64{2 * maxStored, 1, 1}, 2},
+	} {
+		s, dir := &resultStore{}, t.TempDir()
+		for i, size := range c.sizes {
+			path := filepath.Join(dir, fmt.Sprintf("%05d", i))
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.add(stored{path, size})
+		}
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) != c.left || left[len(left)-1].Name() != fmt.Sprintf("%05d", len(c.sizes)-1) {
+			t.Errorf("%s: %d files are left, %v", name, len(left), err)
+		}
+	}
+}
 
 func TestCutTextProperties(t *testing.T) {
 	t.Parallel()

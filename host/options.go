@@ -94,7 +94,7 @@ type Options struct {
 	// files as they come; zero is 64 MiB, and 1 GiB the most. Below zero such results are refused.
 	MaxLargeResultBytes int64
 	// ResultDir is the folder for the full text of results that were cut; "" is a new folder in the system's temporary
-	// folder. Nothing is removed from it.
+	// folder. The host keeps its newest files there, a thousand or 1 GiB, and removes no others.
 	ResultDir string
 	// SingleCall is for a host that makes one call and ends, and its plugins with it: tools that are Stateful are not
 	// offered, a call of one is refused with CodeNotInCatalog, and sdk.Request.SingleCall is set.

@@ -198,10 +198,34 @@ func joinEnds(head, tail string, size int64, note string) string {
 		size, note, tail)
 }
 
-// A resultStore writes results that are cut to files that only this user can read.
+// A resultStore writes results that are cut to files that only this user can read. Of all of them the newest are kept.
 type resultStore struct {
-	mu  sync.Mutex
-	dir string // "" until a temporary one is made
+	mu    sync.Mutex
+	dir   string   // "" until a temporary one is made
+	files []stored // the oldest first
+	size  int64    // of all of them
+}
+
+type stored struct {
+	path string
+	size int64
+}
+
+const (
+	maxStored      = 1 << 30 // bytes of the files that a host keeps
+	maxStoredFiles = 1000
+)
+
+// add counts a file, and removes the oldest ones over the limits, but never this one.
+func (s *resultStore) add(f stored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files, s.size = append(s.files, f), s.size+f.size
+	for len(s.files) > maxStoredFiles || s.size > maxStored && len(s.files) > 1 {
+		_ = os.Remove(s.files[0].path) // it is removed some days later then
+		s.size -= s.files[0].size
+		s.files = s.files[1:]
+	}
 }
 
 // save stores the full text and returns a note that names the file.
@@ -214,6 +238,7 @@ func (x cutter) save(suffix string, whole []byte) string {
 // A keptFile gets the full text of something that is cut. After the first error it is not written any more.
 type keptFile struct {
 	*os.File // nil if it could not be made
+	size     int64
 	err      error
 }
 
@@ -229,6 +254,7 @@ func (x cutter) create(suffix string) (f keptFile) {
 func (f *keptFile) write(b []byte) {
 	if f.err == nil {
 		_, f.err = f.Write(b)
+		f.size += int64(len(b))
 	}
 }
 
@@ -241,6 +267,7 @@ func (x cutter) keep(f keptFile) string {
 		f.remove()
 		return "the whole could not be kept: " + f.err.Error()
 	}
+	x.store.add(stored{f.Name(), f.size})
 	*x.kept = append(*x.kept, f.Name())
 	return "the whole is in " + f.Name()
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,16 +132,18 @@ const (
 	keptFor = 7 * 24 * time.Hour
 	// maxSwept bounds the removal by one command; the next continues.
 	maxSwept = 1000
+	// maxResults is how many bytes the full texts of all hosts of the user may have, as far as one command sees them.
+	maxResults = 2 << 30
 )
 
-// resultFolder returns the user's own folder for results that were cut, and removes old ones from it. Without such a
+// resultFolder returns the user's own folder for results that were cut, and removes the oldest from it. Without such a
 // folder it returns "": then the host makes one in the system's temporary folder.
 func resultFolder() string {
 	dir, err := cacheFolder("results")
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}
-	removeOld(dir, time.Now().Add(-keptFor))
+	removeOld(dir, time.Now().Add(-keptFor), maxResults)
 	return dir
 }
 
@@ -153,17 +156,25 @@ func cacheFolder(name string) (string, error) {
 	return filepath.Join(cache, "toolhost", name), nil
 }
 
-// removeOld removes files that were last written before the time. What cannot be removed stays.
-func removeOld(dir string, before time.Time) {
+// removeOld removes files that were last written before the time, and the oldest of those that have more bytes together
+// than most. What cannot be removed stays.
+func removeOld(dir string, before time.Time, most int64) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return
 	}
 	defer f.Close()
 	entries, _ := f.ReadDir(maxSwept)
+	var files []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, info := range files {
+		if most -= info.Size(); most < 0 || info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}
 }
@@ -182,7 +193,7 @@ func keepDefinitions(definitions map[string]json.RawMessage) {
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	removeOld(dir, time.Now().Add(-definitionsKept))
+	removeOld(dir, time.Now().Add(-definitionsKept), math.MaxInt64)
 	for hash, definition := range definitions {
 		_ = fsutil.WriteFile(filepath.Join(dir, hash+".json"), definition, 0o600)
 	}
