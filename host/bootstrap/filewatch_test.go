@@ -233,8 +233,13 @@ func TestFilesOfAScript(t *testing.T) {
 	for _, name := range []string{"plugin.js", "hello.js", ".hidden.js", "notes.txt", "prog", "hello.py", "sub/more.js"} {
 		writeText(t, filepath.Join(dir, name), "")
 	}
+	if err := os.Symlink(filepath.Join(dir, "sub"), filepath.Join(dir, "sub", "link")); err != nil {
+		t.Fatal(err)
+	}
 	for command, want := range map[string]string{
 		filepath.Join(dir, "plugin.js"): "plugin.js hello.js",
+		"sh sub/link/../plugin.js":      "sh plugin.js hello.js", // .. of what the link leads to
+		"sub/link/../plugin.js":         "plugin.js hello.js",
 		filepath.Join(dir, "prog"):      "prog",
 		"sh plugin.js":                  "sh plugin.js hello.js",
 		"sh prog":                       "sh prog",
@@ -242,6 +247,9 @@ func TestFilesOfAScript(t *testing.T) {
 		var got []string
 		for _, f := range filesOf(supervise.Spec{Command: strings.Fields(command), Dir: dir}, "") {
 			got = append(got, filepath.Base(f.path))
+			if _, err := os.Stat(f.path); err != nil || !filepath.IsAbs(f.path) {
+				t.Errorf("%s: %s is watched: %v", command, f.path, err)
+			}
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", command, got, want)

@@ -242,11 +242,8 @@ func (s *snapshot) programs() map[string]map[string]string {
 // filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs, with the
 // files beside the script that it may import. Other arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
-	full := func(path string) string {
-		path = absolute(cmp.Or(spec.Dir, workdir, "."), path)
-		path, _ = filepath.Abs(path) // fails only where there is no current folder
-		return path
-	}
+	here, _ := os.Getwd() // fails only where there is no current folder
+	full := func(path string) string { return absolute(here, absolute(cmp.Or(spec.Dir, workdir, "."), path)) }
 	program := spec.Command[0]
 	if fsutil.HasFolder(program) {
 		return append([]watchedFile{{full(program), !spec.Attach}}, siblings(full(program))...)
@@ -273,11 +270,12 @@ func siblings(path string) (out []watchedFile) {
 	if !slices.Contains(sourceEndings, ending) {
 		return nil
 	}
-	entries, _ := os.ReadDir(filepath.Dir(path))
+	dir, script := filepath.Split(path) // filepath.Dir would lead elsewhere where a .. is behind a link
+	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		name := e.Name()
-		if e.Type().IsRegular() && filepath.Ext(name) == ending && name[0] != '.' && name != filepath.Base(path) {
-			out = append(out, watchedFile{path: filepath.Join(filepath.Dir(path), name)})
+		if e.Type().IsRegular() && filepath.Ext(name) == ending && name[0] != '.' && name != script {
+			out = append(out, watchedFile{path: dir + name})
 		}
 	}
 	return out[:min(len(out), maxSiblings)]
