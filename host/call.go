@@ -39,7 +39,8 @@ type Call struct {
 	SessionID string
 	// Workdir is the folder to work in, absolute; "" is the host's.
 	Workdir string
-	// Timeout is how long the tool may take, MaxTimeout at most; zero leaves it to the user's settings and the tool.
+	// Timeout is how long the tool may take, MaxTimeout at most; zero leaves it to the user's settings and the tool. Below
+	// zero the call is refused.
 	Timeout time.Duration
 	// Waited is the part of the timeout that has passed already, such as while the caller looked for the tool.
 	Waited time.Duration

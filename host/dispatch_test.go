@@ -21,7 +21,7 @@ func TestEffectiveTimeout(t *testing.T) {
 		"the user's":           {user: 5 * time.Second, tool: 3 * time.Second, want: 5 * time.Second},
 		"the caller's":         {caller: 7 * time.Second, user: 5 * time.Second, tool: 3 * time.Second, want: 7 * time.Second},
 		"none above the limit": {caller: host.MaxTimeout + time.Minute, want: host.MaxTimeout},
-		"none below zero":      {caller: -1, user: -1, host: -1, want: 2 * time.Minute},
+		"none below zero":      {user: -1, host: -1, want: 2 * time.Minute},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -124,6 +124,24 @@ func TestTimeoutAfterAWait(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A timeout below zero is a mistake of the caller's, in a middleware too: the tool's own would take its place.
+func TestTimeoutBelowZero(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("fine"), nil)
+	for _, m := range [][]host.Middleware{nil, {before(func(c *host.Call) error { c.Timeout = -1; return nil })}} {
+		h := single(t, p, host.Options{Middleware: m})
+		in := call("test__run", "")
+		if m == nil {
+			in.Timeout = -1
+		}
+		e := failed(t, h.Call(t.Context(), in), sdk.CodeInvalidArgs)
+		if e.Name != "BadTimeout" || e.Message != "the timeout -1ns of the call is below zero; nothing was run" ||
+			p.called.Load() > 0 {
+			t.Errorf("%+v", e)
+		}
+	}
 }
 
 // The error of a caller's own deadline does not speak of the tool's limit.

@@ -99,7 +99,7 @@ func (h *snapshot) admitEarly(next CallFunc) CallFunc {
 func (h *snapshot) listed(c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
-	if l == nil || c.checkNames() != nil || h.base.Err() != nil {
+	if l == nil || c.check() != nil || h.base.Err() != nil {
 		return nil
 	}
 	if t := l.load().tools[c.Tool]; t != nil && c.catalog.allows(t) {

@@ -22,7 +22,7 @@ import (
 // lookup finds the tool of a call by its exact full name, if the call's catalog has it.
 func (h *snapshot) lookup(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if e := c.checkNames(); e != nil {
+		if e := c.check(); e != nil {
 			return nil, e
 		}
 		f := c.failedLookup
@@ -45,8 +45,8 @@ const (
 	maxWorkdir  = 4096
 )
 
-// checkNames refuses overlong names: they would be kept, logged and sent.
-func (c *Call) checkNames() *sdk.Error {
+// check refuses overlong names, which would be kept, logged and sent, and a timeout that no call can keep.
+func (c *Call) check() *sdk.Error {
 	for _, n := range []struct {
 		what, name string
 		most       int
@@ -56,6 +56,9 @@ func (c *Call) checkNames() *sdk.Error {
 			return fail(sdk.CodeInvalidArgs, "NameTooLong", "the %s has %d bytes, at most %d are allowed; nothing was run",
 				n.what, len(n.name), n.most)
 		}
+	}
+	if c.Timeout < 0 {
+		return fail(sdk.CodeInvalidArgs, "BadTimeout", "the timeout %s of the call is below zero; nothing was run", c.Timeout)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // steps.
 func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if e := c.checkNames(); e != nil {
+		if e := c.check(); e != nil {
 			return nil, e
 		}
 		given := *c
