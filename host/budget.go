@@ -43,7 +43,7 @@ func (h *snapshot) budget(next CallFunc) CallFunc {
 // tiers are the cost tiers, in rising order.
 var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
 
-// tools without a cost tier count as cheap
+// tier is the tool's cost tier; Cheap if it states none.
 func (t *Tool) tier() sdk.CostTier {
 	return cmp.Or(t.CostTier, sdk.Cheap)
 }

@@ -79,7 +79,6 @@ type callState struct {
 	item     *batchItem // of the call's batch, if any
 	nested   *nesting   // of a nested call
 	tree     *callTree  // of a top-level call with nested calls; guarded by the mutex events
-	host     *Host      // once dispatched
 	leaveOut []string   // paths that the tool must not show
 	roots    []string   // folders outside the work folder that the tool may read in
 

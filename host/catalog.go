@@ -347,8 +347,8 @@ func globSteps(glob string) (steps []string, rest string) {
 	return steps, glob
 }
 
-// addressForm matches the address of a tool, mcp://SERVER/TOOL.
-const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name " +
+// addressAdvice says how the address of a tool is written.
+const addressAdvice = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name " +
 	"of the tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
 
 // Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL is
@@ -362,7 +362,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 		return name, nil
 	}
 	wrong := func(kind, format string, a ...any) (string, error) {
-		return "", advise(fail(sdk.CodeToolNotFound, kind, format, a...), addressForm)
+		return "", advise(fail(sdk.CodeToolNotFound, kind, format, a...), addressAdvice)
 	}
 	if !strings.EqualFold(scheme, "mcp") {
 		return wrong("UnknownScheme", "%.100q is not the address of a tool: only mcp:// is known, not %.40q", name,

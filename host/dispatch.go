@@ -102,7 +102,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 		return nil, err
 	}
 	r.RunID, r.Attempt, r.Events = h.newRunID(), 1, h.forwardEvents(ctx, c)
-	c.request, c.host = r, h.Host
+	c.request = r
 	r.Services = (*services)(c)
 	c.setStatus(Calling)
 	if c.slots.plugin != nil {

@@ -67,7 +67,7 @@ func (s *services) CallTool(ctx context.Context, tool string, arguments json.Raw
 	if c.ReturnInput { // the caller answers questions of the first call alone, by making it again
 		nested.Capabilities = json.RawMessage("{}")
 	}
-	r := c.host.call(ctx, nested, nil, n)
+	r := c.snapshot.call(ctx, nested, nil, n)
 	return &sdk.Result{Content: r.Content, Structured: r.Structured, Error: r.Error, Truncated: r.Truncated,
 		Extra: r.Extra}, nil
 }
@@ -171,6 +171,6 @@ func (s *services) Ask(ctx context.Context, question json.RawMessage) (json.RawM
 		return nil, advise(fail(sdk.CodeTool, "NoOneToAsk",
 			"%s asks a question, and its caller answers none during a call", c.Tool), unaskedAdvice)
 	}
-	answers, err := c.host.current.Load().answer(ctx, c, in)
+	answers, err := c.snapshot.current.Load().answer(ctx, c, in)
 	return answers[key], err
 }

@@ -107,7 +107,7 @@ func AddTool[In, Out any](p *Plugin, t Tool, handle func(ctx context.Context, r 
 	p.addTyped(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), call)
 }
 
-// addTyped is the part of AddTool that is the same for all types, and so once in a program.
+// addTyped is the part of AddTool without type parameters, so that it is compiled once and not for each type.
 func (p *Plugin) addTyped(t Tool, in, out reflect.Type, call Handler) {
 	if t.InputSchema == nil {
 		t.InputSchema = must(inferSchema("tool "+strconv.Quote(t.Name), in, ofInput))

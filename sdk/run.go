@@ -138,7 +138,7 @@ func decode[T any](raw json.RawMessage, complaint string) (T, error) {
 	return out, err
 }
 
-// decodeInto is decode for all types: once in a program.
+// decodeInto is decode without the type parameter, so that it is compiled once and not for each type.
 func decodeInto(raw json.RawMessage, out any, complaint string) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")

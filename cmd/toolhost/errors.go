@@ -89,8 +89,8 @@ func (t *terminal) printJSONError(cmd *cobra.Command, args []string, err error) 
 		return
 	}
 	r := &host.Result{CallID: rand.Text(), Status: host.StatusError, Error: e}
-	if lost, is := errors.AsType[*refusal](err); is && lost.call != "" {
-		r.CallID = lost.call
+	if refused, is := errors.AsType[*refusal](err); is && refused.call != "" {
+		r.CallID = refused.call
 	}
 	if words := cmd.Flags().Args(); len(words) > 0 {
 		r.Tool = words[0]

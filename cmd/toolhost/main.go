@@ -50,7 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	err = cmp.Or(err, *t.late)
-	if e, failed := errors.AsType[*os.SyscallError](err); failed && e.Syscall == "getwd" &&
+	if e, ok := errors.AsType[*os.SyscallError](err); ok && e.Syscall == "getwd" &&
 		!errors.Is(err, bootstrap.ErrNoWorkdir) {
 		err = fmt.Errorf("%w: %w", bootstrap.ErrNoWorkdir, err)
 	}
@@ -328,7 +328,7 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// anyNumber is no limit of arguments.
+// anyNumber of arguments: no limit.
 const anyNumber = math.MaxInt
 
 // oneTo requires one argument to that many, and says otherwise what is wrong.

@@ -27,13 +27,13 @@ func (l *Log) Append(r Record) error {
 		next.recycle()
 		return refused(l.path, err)
 	}
-	if r.Later && l.postpone(next) {
+	if r.Later && l.writeLater(next) {
 		if l.lost.Load() != nil {
 			return nil
 		}
-		return l.queue.problem()
+		return l.queue.takeError()
 	}
-	return l.enqueue(next)
+	return l.writeAndWait(next)
 }
 
 // A line is a record to be written, but for its number and the links to others.

@@ -57,8 +57,8 @@ func (q *queue) open() {
 
 var errClosed = errors.New("it is closed")
 
-// enqueue returns when the record is written.
-func (l *Log) enqueue(r *line) error {
+// writeAndWait returns when the record is written.
+func (l *Log) writeAndWait(r *line) error {
 	p := &pending{line: r, since: time.Now(), done: make(chan error, 1)}
 	q := &l.queue
 	q.mu.Lock()
@@ -79,8 +79,8 @@ func (l *Log) enqueue(r *line) error {
 	return <-p.done
 }
 
-// postpone accepts a record to be written later; false means that the queue is full or closed.
-func (l *Log) postpone(r *line) bool {
+// writeLater accepts a record to be written later; false means that the queue is full or closed.
+func (l *Log) writeLater(r *line) bool {
 	q := &l.queue
 	q.closing.RLock()
 	defer q.closing.RUnlock()
@@ -109,11 +109,11 @@ func (q *queue) add(r *line) bool {
 // schedule has the records for later written in a moment.
 func (l *Log) schedule() {
 	if l.queue.scheduled.CompareAndSwap(false, true) {
-		time.AfterFunc(laterPause, l.writeLater)
+		time.AfterFunc(laterPause, l.flushLater)
 	}
 }
 
-func (l *Log) writeLater() {
+func (l *Log) flushLater() {
 	q := &l.queue
 	q.scheduled.Store(false)
 	q.mu.Lock()
@@ -252,8 +252,8 @@ func (l *Log) reportLost(missing int, err error) {
 	l.queue.err.CompareAndSwap(nil, &err) // the first says enough
 }
 
-// problem returns the error of earlier records, once.
-func (q *queue) problem() error {
+// takeError returns the error of earlier records, once.
+func (q *queue) takeError() error {
 	if q.err.Load() == nil {
 		return nil
 	}
@@ -300,5 +300,5 @@ func (l *Log) closeQueue() error {
 			(*f)(missing, err)
 		}
 	}
-	return q.problem()
+	return q.takeError()
 }

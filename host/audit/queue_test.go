@@ -31,7 +31,7 @@ func TestGather(t *testing.T) {
 				time.Sleep(c.since)
 				come := func(n int) {
 					for range n {
-						go func() { _ = l.enqueue(&line{}) }()
+						go func() { _ = l.writeAndWait(&line{}) }()
 					}
 					synctest.Wait()
 				}

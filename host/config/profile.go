@@ -33,32 +33,32 @@ type Profile struct {
 // maxIncludes bounds a chain of profiles each of which includes the next.
 const maxIncludes = 10
 
-// An includer is a profile as written in its block, with the profiles that it includes.
-type includer struct {
+// A profileBlock is a profile as written in its block, with the profiles that it includes.
+type profileBlock struct {
 	Profile
 	name  string
 	at    hcl.Range
-	links []link
+	links []includeItem
 
 	busy  bool
 	depth int // profiles in the longest chain from here, 0 while it is not known
 }
 
-// A link is an item of an include.
-type link struct {
+// An includeItem is a name in an include.
+type includeItem struct {
 	name string
 	at   hcl.Range
-	to   *includer
+	to   *profileBlock
 }
 
 // profiles reads the profile blocks. Their order does not matter.
 func (r *reader) profiles(top *hclfile.Body) {
-	var all []*includer
+	var all []*profileBlock
 	names := hclfile.Names{}
 	for _, b := range top.Blocks("profile") {
 		all = append(all, r.profile(top, b, names))
 	}
-	if !r.link(all) || len(all) == 0 {
+	if !r.resolveIncludes(all) || len(all) == 0 {
 		return
 	}
 	r.config.Profiles = map[string]Profile{}
@@ -68,19 +68,19 @@ func (r *reader) profiles(top *hclfile.Body) {
 			r.config.Profiles[p.name] = p.Profile
 			continue
 		}
-		parts := r.parts(p, nil, map[*includer]bool{})
+		parts := r.parts(p, nil, map[*profileBlock]bool{})
 		r.sameRules(p, parts, reported)
 		r.config.Profiles[p.name] = join(p.Profile, parts)
 	}
 }
 
-func (r *reader) profile(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) *includer {
+func (r *reader) profile(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) *profileBlock {
 	name, at, ok := r.Label(b, hclfile.PluginNaming)
 	if ok {
 		names.Add(r.Report, "profile", name, at)
 	}
 	in := top.Open(b, fmt.Sprintf("profile %q", hclfile.Brief(name)))
-	out := &includer{name: name, at: at, links: include(in), Profile: Profile{
+	out := &profileBlock{name: name, at: at, links: include(in), Profile: Profile{
 		ReadOnly: in.Bool("read_only"),
 		Mode:     host.Mode(in.OneOf("mode", modes)),
 		Rules:    policy.Layer{Name: "profile", Rules: r.rules(in, hclfile.Names{}, nil)},
@@ -103,8 +103,8 @@ func (r *reader) profile(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Na
 	return out
 }
 
-// include reads the names of other profiles, which link looks up once all the blocks are read.
-func include(in *hclfile.Body) (out []link) {
+// include reads the names of other profiles, which resolveIncludes looks up once all the blocks are read.
+func include(in *hclfile.Body) (out []includeItem) {
 	names, ok := in.Texts("include", hclfile.CheckLine)
 	if !ok {
 		return nil
@@ -114,15 +114,15 @@ func include(in *hclfile.Body) (out []link) {
 		in.Wrong(e.Range(), "include is empty").WithHint("remove it, or name a profile")
 	}
 	for i, name := range names {
-		out = append(out, link{name: name, at: hclfile.ItemRange(e, i)})
+		out = append(out, includeItem{name: name, at: hclfile.ItemRange(e, i)})
 	}
 	return out
 }
 
-// link finds an included profile. It is false, and reports why, when that does not exist, or the includes form a
-// circle.
-func (r *reader) link(all []*includer) bool {
-	before, known := r.Count(), map[string]*includer{}
+// resolveIncludes finds the included profiles of all. It is false, and reports why, when one does not exist, or the
+// includes form a circle or too long a chain.
+func (r *reader) resolveIncludes(all []*profileBlock) bool {
+	before, known := r.Count(), map[string]*profileBlock{}
 	for _, p := range slices.Backward(all) { // of two with one name, which is a mistake, the first counts
 		if hclfile.PluginNaming.OK(p.name) {
 			known[p.name] = p
@@ -143,7 +143,7 @@ func (r *reader) link(all []*includer) bool {
 }
 
 // follow finds circles and chains that are too long. The chain has profiles each of which includes the next.
-func (r *reader) follow(p *includer, chain []string) {
+func (r *reader) follow(p *profileBlock, chain []string) {
 	if p.depth > 0 {
 		return
 	}
@@ -169,9 +169,12 @@ func (r *reader) follow(p *includer, chain []string) {
 
 // parts are the profile and all that it includes, each once, a profile before those that it includes. The copying is
 // bounded for the whole file.
-func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) []*includer {
+func (r *reader) parts(p *profileBlock, out []*profileBlock, there map[*profileBlock]bool) []*profileBlock {
 	there[p], out = true, append(out, p)
 	for _, l := range p.links {
+		if there[l.to] {
+			continue
+		}
 		weight := 64 + 256*len(l.to.Rules.Rules) // about the bytes of a copy
 		for _, s := range slices.Concat(l.to.Filter.Tools, l.to.Filter.Exclude, l.to.Filter.Categories) {
 			weight += 16 + len(s)
@@ -179,15 +182,13 @@ func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) [
 		if !r.Copies(weight, l.at) {
 			return out
 		}
-		if !there[l.to] {
-			out = r.parts(l.to, out, there)
-		}
+		out = r.parts(l.to, out, there)
 	}
 	return out
 }
 
 // sameRules reports rules with the same name, since the trace of a decision uses names. Each pair is reported once.
-func (r *reader) sameRules(p *includer, parts []*includer, reported map[[2]string]bool) {
+func (r *reader) sameRules(p *profileBlock, parts []*profileBlock, reported map[[2]string]bool) {
 	first := map[string]policy.Rule{}
 	for _, part := range parts {
 		for _, rule := range part.Rules.Rules {
@@ -206,7 +207,7 @@ func (r *reader) sameRules(p *includer, parts []*includer, reported map[[2]strin
 }
 
 // join makes one profile of the parts, the first of which is its own.
-func join(out Profile, parts []*includer) Profile {
+func join(out Profile, parts []*profileBlock) Profile {
 	out.Filter.Tools, out.Filter.Categories = joinTools(parts), joinCategories(parts)
 	out.Filter.Exclude, out.Rules.Rules = nil, nil
 	for _, p := range parts {
@@ -225,7 +226,7 @@ func join(out Profile, parts []*includer) Profile {
 func tierRank(t sdk.CostTier) int { return slices.Index(costTiers, string(t)) }
 
 // joinTools joins patterns. A profile that includes others and has no tools adds none.
-func joinTools(parts []*includer) []string {
+func joinTools(parts []*profileBlock) []string {
 	out := []string{}
 	for _, p := range parts {
 		if p.Filter.Tools == nil && len(p.links) == 0 {
@@ -237,7 +238,7 @@ func joinTools(parts []*includer) []string {
 }
 
 // joinCategories joins categories. They limit nothing if a profile that adds tools has none.
-func joinCategories(parts []*includer) (out []string) {
+func joinCategories(parts []*profileBlock) (out []string) {
 	for _, p := range parts {
 		if p.Filter.Categories == nil && (p.Filter.Tools != nil || len(p.links) == 0) {
 			return nil

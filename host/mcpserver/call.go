@@ -21,16 +21,16 @@ import (
 
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
 	name, args := text(r.params.Get("name")), r.params.Get("arguments")
-	t, err := e.find(ctx, name)
+	t, err := e.findServed(ctx, name)
 	if err == nil && e.server.options.Deferred && name == callName {
-		tool, own, wrong := inner(args)
+		tool, own, wrong := unwrapDeferred(args)
 		if wrong != nil {
 			return e.failed(ctx, r, name, args, wrong), nil
 		}
 		name, args = tool, own
 		if d := e.catalog.now().full[name]; d != nil {
 			t = d.tool
-		} else if t, err = e.listing(ctx, name); t == nil && err == nil {
+		} else if t, err = e.awaitTool(ctx, name); t == nil && err == nil {
 			return e.notFound(ctx, r, name, args), nil
 		}
 	}
@@ -146,9 +146,9 @@ func (c *toolCall) inputRequired(requests map[string]json.RawMessage, st state) 
 		"requestState", c.e.seal.close(st))}
 }
 
-// find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed
-// yet; an *sdk.Error says why it cannot be.
-func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
+// findServed returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not
+// listed yet; an *sdk.Error says why it cannot be.
+func (e *endpoint) findServed(ctx context.Context, name string) (*host.Tool, error) {
 	if d := e.catalog.now().byName[name]; d != nil {
 		return d.tool, nil
 	}
@@ -157,7 +157,7 @@ func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
 	case e.catalog.naming.plain: // the name does not say which plugin
 		patience = callPatience
 	case e.catalog.expects(name) && (lists == nil || lists(name)):
-		if t, err := e.listing(ctx, name); t != nil || err != nil {
+		if t, err := e.awaitTool(ctx, name); t != nil || err != nil {
 			return t, err
 		}
 		patience = callPatience // the list may have it by a name that was shortened
@@ -183,9 +183,9 @@ func (e *endpoint) find(ctx context.Context, name string) (*host.Tool, error) {
 	return nil, badParams("unknown tool %.100q; did you mean %s?", name, strings.Join(near, ", "))
 }
 
-// listing returns the tool of a full name whose plugin has no tools yet, once it has; nil when there is none. The host
-// waits for a plugin as long as for any call, and its error, an *sdk.Error, says what is wrong with the plugin.
-func (e *endpoint) listing(ctx context.Context, name string) (*host.Tool, error) {
+// awaitTool returns the tool of a full name whose plugin has no tools yet, once it has; nil when there is none. The
+// host waits for a plugin as long as for any call, and its error, an *sdk.Error, says what is wrong with the plugin.
+func (e *endpoint) awaitTool(ctx context.Context, name string) (*host.Tool, error) {
 	if !e.catalog.expects(name) {
 		return nil, nil
 	}

@@ -106,8 +106,8 @@ func (e *endpoint) onlyServed(out *host.Result) {
 	out.Content = sdk.Text(string(out.Structured)).Content
 }
 
-// inner returns the name and the arguments of the tool that a call of the call tool is for.
-func inner(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk.Error) {
+// unwrapDeferred returns the name and the arguments of the tool that a call of the call tool is for.
+func unwrapDeferred(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk.Error) {
 	all := rawjson.ObjectOf(arguments)
 	tool, args = text(all.Get("tool")), all.Get("arguments")
 	if tool == "" || args != nil && string(args) != "null" && rawjson.First(args) != '{' {

@@ -67,7 +67,7 @@ func (s Spec) attachedConfinement() sandbox.Confinement {
 
 // attachment reads the file that the process wrote. Others than the user cannot have written it.
 func (s Spec) attachment() (a wire.Attachment, err error) {
-	path := s.named()
+	path := s.commandName()
 	f, err := fsutil.OpenPrivate(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return a, fmt.Errorf("%s does not exist: no plugin waits there to be joined. Fix: start the plugin by hand, as "+

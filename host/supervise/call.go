@@ -59,7 +59,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		switch e := result.Error; {
 		case e == nil:
 		case e.Code == sdk.CodeCanceled && c.stopped(): // the plugin answered before the host abandoned the call
-			result.Error = withOutcome(p.lost(g, r, &client.BrokenError{Delivered: true, Err: errStopping}), e.Outcome)
+			result.Error = withOutcome(p.handleLost(g, r, &client.BrokenError{Delivered: true, Err: errStopping}), e.Outcome)
 		case e.Code == sdk.CodeCanceled && callctx.DeadlinePassed(ctx) && !errors.Is(ctx.Err(), context.Canceled):
 			// a plugin without a kit knows only that it was canceled
 			e.Code = sdk.CodeTimeout
@@ -68,7 +68,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		}
 		return result, nil, nil
 	}
-	broken, ok := c.broken(err)
+	broken, ok := c.asBroken(err)
 	if !ok {
 		c.end()
 		g.callAbandoned(p)
@@ -77,14 +77,14 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		}
 		return nil, nil, err
 	}
-	if !c.stopped() && g.programHasEnded() && disconnected(broken) {
+	if !c.stopped() && g.awaitProgramEnd() && disconnected(broken) {
 		died = broken
 	}
 	outcome := sdk.OutcomeNotSent
 	if broken.Delivered {
 		outcome = sdk.OutcomeUnknown
 	}
-	return nil, died, withOutcome(p.lost(g, r, broken), outcome)
+	return nil, died, withOutcome(p.handleLost(g, r, broken), outcome)
 }
 
 // Preview asks the plugin what a call would do.
@@ -96,9 +96,11 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	defer c.end()
 	g := c.generation
 	preview, err := g.client.Preview(ctx, r)
-	if broken, ok := c.broken(err); ok {
-		_ = c.stopped() || g.programHasEnded()
-		return nil, p.lost(g, r, &client.BrokenError{Err: broken.Err}) // the call itself was not made
+	if broken, ok := c.asBroken(err); ok {
+		if !c.stopped() {
+			g.awaitProgramEnd() // handleLost tells a death from a violation
+		}
+		return nil, p.handleLost(g, r, &client.BrokenError{Err: broken.Err}) // the call itself was not made
 	}
 	if ctx.Err() != nil {
 		c.end()
@@ -135,9 +137,9 @@ func (p *Process) notSent(err error) error {
 	return e
 }
 
-// lost is the error of a call whose plugin or connection ended. A process that runs on has violated the protocol, and
-// is killed.
-func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError) *sdk.Error {
+// handleLost returns the error of a call whose plugin or connection ended. A process that runs on has violated the
+// protocol, and is killed.
+func (p *Process) handleLost(g *generation, r *sdk.Request, broken *client.BrokenError) *sdk.Error {
 	facts := map[string]any{"plugin": p.name, "generation": g.number, "call_id": r.CallID, "delivered": broken.Delivered}
 	e := &sdk.Error{Code: sdk.CodeCanceled, Name: "Replaced"}
 	switch {

@@ -590,8 +590,8 @@ func TestErrorsOfCutCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &inFlightCall{}
-			v.cut.Store(true)
-			b, ok := v.broken(c.err)
+			v.stoppedByHost.Store(true)
+			b, ok := v.asBroken(c.err)
 			if ok != c.broken || ok && b.Delivered != c.delivered {
 				t.Errorf("broken %t, %+v", ok, b)
 			}

@@ -88,9 +88,9 @@ func (s *stdio) closeTheirs() {
 
 // launch starts the plugin in its own session, without a terminal, and returns its standard output, which the caller
 // must read to the end. The end of ctx ends the start, not the process.
-func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, log *slog.Logger) (c *child,
+func launch(ctx context.Context, spec Spec, prepared sandbox.Prepared, std *stdio, log *slog.Logger) (c *child,
 	stdout *os.File, err error) {
-	cmd := how.Command(spec.Dir)
+	cmd := prepared.Command(spec.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Launcher = std.stdin.r, std.stdout.w, std.stderr.w, std.launcher
 	c = &child{containment: cmd.Containment(), programEnded: make(chan struct{}), treeEnded: make(chan struct{}),
 		launcherEnded: make(chan struct{}), releaseAllowed: make(chan struct{}), released: make(chan struct{}),
@@ -107,7 +107,7 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, lo
 		defer close(c.stderrRead)
 		c.copyOutput(std.stderr.r, &remainderReader{file: std.stderr.r}, newOutputLog(log, "stderr", c.tail, spec.References))
 	}()
-	go c.wait(ended, how)
+	go c.wait(ended, prepared)
 	return c, std.stdout.r, nil
 }
 
@@ -168,7 +168,7 @@ func (c *child) setExit(exit proctree.Exit, lost error) {
 
 // wait returns when everything that the process started has ended and its output has been read. It removes the
 // process's folder for temporary files.
-func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
+func (c *child) wait(ended <-chan struct{}, prepared sandbox.Prepared) {
 	<-ended
 	c.mu.Lock()
 	c.over = true
@@ -181,10 +181,10 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	c.readers.Wait()
 	close(c.treeEnded)
 	<-c.releaseAllowed
-	how.Release()
+	prepared.Release()
 	<-c.launcherEnded
 	close(c.released)
-	_ = removal.All(how.Temp, backgroundRemovalTime)
+	_ = removal.All(prepared.Temp, backgroundRemovalTime)
 }
 
 // allowRelease allows the sandbox to be released after the exit. The next start of a crashed plugin shares the

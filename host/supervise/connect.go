@@ -41,7 +41,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		if r.stdio, err = openStdio(spec, spec.Sandbox.HasNamespaces(s.capabilities())); err != nil {
 			return err
 		}
-		g.cached = s.cache.Entry(ctx, s.cacheKey(spec, g.program))
+		g.cacheEntry = s.cache.Entry(ctx, s.cacheKey(spec, g.program))
 	}
 	config := &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake,

@@ -16,9 +16,10 @@ const exitDelay = 500 * time.Millisecond
 // the process, but not while another process has it open.
 const stderrDelay = 20 * time.Millisecond
 
-// programHasEnded reports, after the connection broke, whether the program itself has ended. Its launcher may still be
-// ending processes that it left, for which no call has to wait: the next one does.
-func (g *generation) programHasEnded() bool {
+// awaitProgramEnd waits, after the connection broke, until the program itself has ended, and reports whether it has
+// within exitDelay. Its launcher may still be ending processes that it left, for which no call has to wait: the next
+// one does.
+func (g *generation) awaitProgramEnd() bool {
 	c := g.child
 	if !within(exitDelay, c.programEnded) && !(c.kernelReportsEnd() && within(killTime, c.programEnded)) {
 		return false
@@ -27,8 +28,8 @@ func (g *generation) programHasEnded() bool {
 	return true
 }
 
-// treeHasEnded is programHasEnded for the process and everything that it has started.
-func (g *generation) treeHasEnded() bool {
+// awaitTreeEnd is awaitProgramEnd for the process and everything that it has started.
+func (g *generation) awaitTreeEnd() bool {
 	return within(exitDelay, g.done()) || g.child.kernelReportsEnd() && within(killTime, g.done())
 }
 

@@ -124,14 +124,14 @@ func (g *generation) watch(p *Process) {
 }
 
 func (g *generation) keep(ctx context.Context, d *sdk.Description) {
-	g.cached.Store(ctx, d)
-	g.kept.Store(d)
+	g.cacheEntry.Store(ctx, d)
+	g.storedDescription.Store(d)
 }
 
 // keepTools is keep for a later description, if listings show that or the one before it without a start, or tools are
 // missing in it.
 func (g *generation) keepTools(ctx context.Context, d *sdk.Description) {
-	kept := g.kept.Load()
+	kept := g.storedDescription.Load()
 	if d.Cacheable || d.Missing != "" || kept != nil && kept.Cacheable {
 		g.keep(ctx, d)
 	}
@@ -142,12 +142,13 @@ const lastAnswerTime = 500 * time.Millisecond
 
 // keepLast keeps what changed a moment before the end, such as in the only call of a host: the watch may not know it.
 func (g *generation) keepLast() {
-	if kept := g.kept.Load(); kept == nil || !kept.Cacheable && kept.Missing == "" || isClosed(g.child.programEnded) {
+	kept := g.storedDescription.Load()
+	if kept == nil || !kept.Cacheable && kept.Missing == "" || isClosed(g.child.programEnded) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastAnswerTime)
 	defer cancel()
-	if d, err := g.describe(ctx); err == nil && !reflect.DeepEqual(d, g.kept.Load()) {
+	if d, err := g.describe(ctx); err == nil && !reflect.DeepEqual(d, g.storedDescription.Load()) {
 		g.keepTools(ctx, d)
 	}
 }

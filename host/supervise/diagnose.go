@@ -74,7 +74,7 @@ func launchError(spec Spec, err error) error {
 			e.Call, cmp.Or(errnoName(e.Errno), "error"), e.Errno)
 	}
 	program, missing, why := spec.Command[0], false, ""
-	path := spec.named()
+	path := spec.commandName()
 	if filepath.IsAbs(path) {
 		_, statErr := os.Lstat(path)
 		missing = errors.Is(statErr, os.ErrNotExist)

@@ -285,7 +285,7 @@ func TestHungFileSystem(t *testing.T) {
 		p := add(t, supervisor(t), Spec{Name: "p", Command: []string{filepath.Join(t.TempDir(), "gone")}})
 		_, err := call(t, p, "x", "")
 		checkError(t, err, sdk.CodePluginUnavailable, "does not exist")
-		p.identify <- struct{}{}
+		p.identifying <- struct{}{}
 		p.recalling <- struct{}{}
 		p.verifying <- struct{}{}
 		if err := leaveInTime(p); err != nil {

@@ -518,7 +518,7 @@ func TestPluginThatLocksCopies(t *testing.T) {
 			t.Error("nothing could be locked")
 		}
 		mustCall(t, p, "pid", "")
-		if exe := must(s.verified(spec, nil)); !strings.HasPrefix(exe, s.runDir.path) {
+		if exe := must(s.verifiedProgram(spec, nil)); !strings.HasPrefix(exe, s.runDir.path) {
 			t.Errorf("it runs from %s", exe)
 		}
 		p.Reset() // its crashes are reset

@@ -12,17 +12,17 @@ import (
 )
 
 type inFlightCall struct {
-	generation *generation
-	ctx        context.Context // the caller's
-	process    *Process
-	cut        atomic.Bool // the process was stopped before ctx ended
+	generation    *generation
+	ctx           context.Context // the caller's
+	process       *Process
+	stoppedByHost atomic.Bool // its process was, before ctx ended
 }
 
 // errStopping is why a call ends whose process is being stopped.
 var errStopping = errors.New("the plugin's process is being stopped")
 
-// beginCall registers a call in a generation that accepts calls, and starts one if necessary, which
-// adds to starting. The caller calls end.
+// beginCall registers a call in a generation that accepts calls, and starts one if necessary: it adds the time of that
+// to starting. The caller calls end.
 func (p *Process) beginCall(ctx context.Context, starting *time.Duration) (*inFlightCall, error) {
 	for g := p.running(); ; g = nil {
 		if g == nil {
@@ -69,11 +69,11 @@ func (c *inFlightCall) end() {
 }
 
 // stopped reports whether the call ended because its process is being stopped.
-func (c *inFlightCall) stopped() bool { return c.cut.Load() }
+func (c *inFlightCall) stopped() bool { return c.stoppedByHost.Load() }
 
-// broken reports whether the call got no answer because its plugin or connection ended, or its process is being
+// asBroken reports whether the call got no answer because its plugin or connection ended, or its process is being
 // stopped.
-func (c *inFlightCall) broken(err error) (*client.BrokenError, bool) {
+func (c *inFlightCall) asBroken(err error) (*client.BrokenError, bool) {
 	if b, ok := errors.AsType[*client.BrokenError](err); ok || err == nil || !c.stopped() {
 		return b, ok
 	}
@@ -186,7 +186,7 @@ func (s *inFlightCalls) cancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.running {
-		c.cut.Store(c.ctx.Err() == nil)
+		c.stoppedByHost.Store(c.ctx.Err() == nil)
 	}
 	s.end()
 }

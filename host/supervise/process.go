@@ -38,11 +38,11 @@ type Process struct {
 	leaveOnce sync.Once
 	closeOnce sync.Once
 
-	reloading chan struct{} // holds a token during a reload
-	identify  slot          // one file operation each, see runDetached
-	recalling slot
-	cache     *toolcache.Cache // or nil
-	verifying slot
+	reloading   chan struct{} // holds a token during a reload
+	identifying slot          // one file operation each, see runDetached
+	recalling   slot
+	cache       *toolcache.Cache // or nil
+	verifying   slot
 
 	calls       atomic.Int64 // that run now
 	cacheHits   atomic.Int64 // lists of tools that the cache had
@@ -64,7 +64,7 @@ func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Statu
 		overdue: overdueLimits{overdueInterval, overdueSettle, overdueAfter, maxOverdue}, stopCheck: stopCheckInterval,
 		acquires: make(chan acquireRequest), reloads: make(chan reload), resets: make(chan chan<- struct{}),
 		stuck: make(chan *generation), removed: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
-		reloading: make(chan struct{}, 1), identify: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
+		reloading: make(chan struct{}, 1), identifying: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
 		watchers: map[*func()]struct{}{}, described: make(chan struct{}),
 	}
 	p.spec.Store(&spec)
@@ -340,7 +340,7 @@ func (p *Process) describedProgram(ran binaries.Identity) binaries.Identity {
 
 // identifyProgram calls identify until ctx or the plugin ends; ok is false when one of them has ended.
 func (p *Process) identifyProgram(ctx context.Context, spec Spec) (id binaries.Identity, ok bool) {
-	return runDetached(ctx, p, p.identify, func() binaries.Identity { return identify(spec) })
+	return runDetached(ctx, p, p.identifying, func() binaries.Identity { return identify(spec) })
 }
 
 // identifyForStart is identifyProgram within the spec's StartTimeout.

@@ -34,16 +34,16 @@ type generation struct {
 	confinement *sandbox.Confinement // nil before the launch
 	sandboxHint string               // what the sandbox may have refused, for errors
 
-	described atomic.Pointer[sdk.Description]
-	cached    toolcache.Entry
-	kept      atomic.Pointer[sdk.Description] // in cached; nil when nothing is
-	calls     *inFlightCalls
-	health    healthCheck
-	abandoned abandonedCalls
-	replaced  chan struct{} // closed when a standby has taken over from it
-	released  chan struct{} // closed, once, when its resources are about to be released
-	releasing sync.Once
-	stopWatch context.CancelFunc
+	described         atomic.Pointer[sdk.Description]
+	cacheEntry        toolcache.Entry
+	storedDescription atomic.Pointer[sdk.Description] // what cacheEntry holds now, or nil
+	calls             *inFlightCalls
+	health            healthCheck
+	abandoned         abandonedCalls
+	replaced          chan struct{} // closed when a standby has taken over from it
+	released          chan struct{} // closed, once, when its resources are about to be released
+	releasing         sync.Once
+	stopWatch         context.CancelFunc
 }
 
 func (g *generation) description() *sdk.Description { return g.described.Load() }
@@ -97,7 +97,7 @@ func (s Spec) startContext(ctx context.Context) (context.Context, context.Cancel
 
 // launchAndConfigure brings up one generation: verify, launch, handshake, dial, describe, configure.
 func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number int) (g *generation, err error) {
-	path, err := s.verified(spec, nil)
+	path, err := s.verifiedProgram(spec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return g, fmt.Errorf("it did not describe itself: %w", err)
 	}
-	if err := g.configure(ctx, d, spec, s.options.Workdir, g.cached.Cacheable()); err != nil {
+	if err := g.configure(ctx, d, spec, s.options.Workdir, g.cacheEntry.Cacheable()); err != nil {
 		return g, err
 	}
 	if len(d.ConfigSchema) > 0 { // its tools may depend on its configuration
@@ -138,7 +138,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 		g.keep(ctx, d)
 	} else {
 		// callers that wait for the plugin must not also wait for a file write
-		s.storing.Go(func() { g.cached.Store(context.WithoutCancel(ctx), d) })
+		s.storing.Go(func() { g.cacheEntry.Store(context.WithoutCancel(ctx), d) })
 	}
 	return g, nil
 }
@@ -161,7 +161,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	early := broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)
 	switch {
 	case ctx.Err() != nil || g.child.attached || !early:
-	case g.treeHasEnded():
+	case g.awaitTreeEnd():
 		err = g.earlyExit(err)
 	case errors.Is(err, errEnded) && !isClosed(g.child.programEnded):
 		err = errClosed

@@ -210,7 +210,9 @@ func (m *stateMachine) begin(why string, spec Spec, r *reload) {
 	} else {
 		m.setState(Starting, why)
 		m.generation = m.newest
-		m.restarts += min(m.newest-1, 1)
+		if m.newest > 1 {
+			m.restarts++
+		}
 	}
 	ctx, abort := context.WithCancel(parent)
 	a := &startAttempt{spec: spec, abort: abort, ended: make(chan startResult, 1), reload: r}

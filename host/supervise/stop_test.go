@@ -190,7 +190,7 @@ func TestDeathBeforeItIsReported(t *testing.T) {
 			if c.dies {
 				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.treeEnded) }).Stop()
 			}
-			if got := g.treeHasEnded(); got != c.dies {
+			if got := g.awaitTreeEnd(); got != c.dies {
 				t.Errorf("it has ended: %t, want %t", got, c.dies)
 			}
 		})

@@ -234,7 +234,7 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 	if s.cache == nil || spec.Attach {
 		return nil
 	}
-	path, err := s.verified(spec, s.cache.Native)
+	path, err := s.verifiedProgram(spec, s.cache.Native)
 	if err != nil {
 		return nil // the start reports the error
 	}
@@ -277,7 +277,7 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, all []Spec)
 	o := &l.options
 	programs, shared := slices.Clone(o.Reserved), append(slices.Clone(o.Shared), o.Workdir)
 	for _, other := range all {
-		programs, shared = append(programs, other.named()), append(shared, other.Sandbox.Write...)
+		programs, shared = append(programs, other.commandName()), append(shared, other.Sandbox.Write...)
 	}
 	h := sandbox.Host{
 		Workdir: o.Workdir, Shared: shared, Capabilities: l.capabilities(), // once: a parallel start may find out more

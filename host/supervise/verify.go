@@ -85,13 +85,10 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
-	if s.Refused != "" {
-		return &invalidError{errors.New(s.Refused)}
-	}
-	if err := errors.Join(s.checkLock(), sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox)); err != nil {
+	if err := s.checkAllowed(); err != nil {
 		return err
 	}
-	if err := cmp.Or(s.checkDir(), s.checkScript()); err != nil {
+	if err := cmp.Or(sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox), s.checkDir(), s.checkScript()); err != nil {
 		return err
 	}
 	var path string
@@ -100,7 +97,7 @@ func (s Spec) Verify() error {
 	case s.Attach:
 		_, err = s.attachment()
 		return err
-	case s.sum() == "":
+	case s.requiredSHA256() == "":
 		path, err = s.locate()
 	default:
 		var sum string
@@ -114,15 +111,12 @@ func (s Spec) Verify() error {
 	return s.checkInterpreters(path)
 }
 
-// verified verifies a spec for a start and returns the file to run: if the program can run from elsewhere, a copy
+// verifiedProgram verifies a spec for a start and returns the file to run: if it can run from elsewhere, a copy
 // with the checksum that only this user can change. The copy decides whether it can, because the program may have
 // changed by then. A program that native, which may be nil, knows to be machine code, which no other runs, is not
 // opened.
-func (s *Supervisor) verified(spec Spec, native func(path string) bool) (string, error) {
-	if spec.Refused != "" {
-		return "", &invalidError{errors.New(spec.Refused)}
-	}
-	if err := spec.checkLock(); err != nil {
+func (s *Supervisor) verifiedProgram(spec Spec, native func(path string) bool) (string, error) {
+	if err := spec.checkAllowed(); err != nil {
 		return "", err
 	}
 	if spec.Attach {
@@ -135,7 +129,7 @@ func (s *Supervisor) verified(spec Spec, native func(path string) bool) (string,
 	if err == nil && (filepath.Base(path) == "env" || native == nil || !native(path)) {
 		err = spec.checkInterpreters(path)
 	}
-	if err != nil || spec.sum() == "" {
+	if err != nil || spec.requiredSHA256() == "" {
 		return path, err
 	}
 	f, err := binaries.Open(path)
@@ -143,7 +137,7 @@ func (s *Supervisor) verified(spec Spec, native func(path string) bool) (string,
 		return "", launchError(spec, err)
 	}
 	defer f.Close()
-	kept, err := s.binaries.Copy(f, spec.sum(), func(sum string) error { return spec.checkSum(path, sum) })
+	kept, err := s.binaries.Copy(f, spec.requiredSHA256(), func(sum string) error { return spec.checkSum(path, sum) })
 	if err != nil {
 		return "", err
 	}
@@ -154,8 +148,11 @@ func (s *Supervisor) verified(spec Spec, native func(path string) bool) (string,
 	return kept.Name(), nil
 }
 
-func (s Spec) checkLock() error {
+// checkAllowed refuses a plugin that must not be started, whatever its program is.
+func (s Spec) checkAllowed() error {
 	switch {
+	case s.Refused != "":
+		return &invalidError{errors.New(s.Refused)}
 	case s.Lock.Refused != "":
 		return &invalidError{errors.New(s.Lock.Refused)}
 	case s.Attach && s.Lock.SHA256 != "":
@@ -183,8 +180,8 @@ func (s Spec) checkScript() error {
 	return nil
 }
 
-// sum is the required checksum of the program, "" for any.
-func (s Spec) sum() string { return strings.ToLower(cmp.Or(s.SHA256, s.Lock.SHA256)) }
+// requiredSHA256 is the required checksum of the program, "" for any.
+func (s Spec) requiredSHA256() string { return strings.ToLower(cmp.Or(s.SHA256, s.Lock.SHA256)) }
 
 // checkSum compares the program's checksum with those of the spec and its lock.
 func (s Spec) checkSum(path, sum string) error {
@@ -221,9 +218,9 @@ func (s Spec) locate() (string, error) {
 // programFile finds the file that the command names, as exec does.
 func (s Spec) programFile() (string, error) {
 	if s.Attach {
-		return s.named(), nil
+		return s.commandName(), nil
 	}
-	path, err := exec.LookPath(s.named())
+	path, err := exec.LookPath(s.commandName())
 	if err != nil {
 		return "", err
 	}
@@ -234,8 +231,8 @@ func (s Spec) programFile() (string, error) {
 	return path, err
 }
 
-// named is the program of the command: an absolute path, or a name to be looked up in PATH.
-func (s Spec) named() string {
+// commandName is the program of the command: an absolute path, or a name to be looked up in PATH.
+func (s Spec) commandName() string {
 	name := s.Command[0]
 	if fsutil.HasFolder(name) && !filepath.IsAbs(name) {
 		if abs, err := filepath.Abs(filepath.Join(s.Dir, name)); err == nil {

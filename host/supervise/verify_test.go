@@ -75,14 +75,14 @@ func TestScriptsRunFromTheirOwnPath(t *testing.T) {
 	}
 	s := withStore(t, filepath.Join(t.TempDir(), "bin"))
 	spec := Spec{Name: "p", Command: []string{path}, SHA256: sum}
-	if got, err := s.verified(spec, nil); got != path || err != nil {
+	if got, err := s.verifiedProgram(spec, nil); got != path || err != nil {
 		t.Errorf("runs from %s, %v", got, err)
 	}
 	if p, err := spec.Inspect(); err != nil || !p.InPlace || p.SHA256 != sum {
 		t.Errorf("%+v, %v", p, err)
 	}
 	writeProgram(t, path, []byte("#!/bin/sh\nexit 1\n"))
-	if _, err := s.verified(spec, nil); err == nil {
+	if _, err := s.verifiedProgram(spec, nil); err == nil {
 		t.Error("a script that was changed is run")
 	}
 }
@@ -125,7 +125,7 @@ func TestCopiesEndWithTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec.SHA256 = sum
-	path, err := s.verified(spec, nil)
+	path, err := s.verifiedProgram(spec, nil)
 	if err != nil || !strings.HasPrefix(path, s.runDir.path) {
 		t.Fatalf("runs from %s, %v", path, err)
 	}
@@ -147,12 +147,12 @@ func BenchmarkVerifiedAgain(b *testing.B) {
 	spec.SHA256 = sum
 	settleProgram(b)
 	for range 2 { // the copy is made, then its state recorded
-		if _, err := s.verified(spec, nil); err != nil {
+		if _, err := s.verifiedProgram(spec, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		if _, err := s.verified(spec, nil); err != nil {
+		if _, err := s.verifiedProgram(spec, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

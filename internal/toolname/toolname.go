@@ -1,4 +1,4 @@
-// Package toolname makes names of third parties fit for tools and plugins.
+// Package toolname has what names of tools and plugins may be, and globs of them, and makes names of third parties fit.
 package toolname
 
 import (
@@ -14,7 +14,7 @@ import (
 // A Rule makes names of tools of one plugin.
 type Rule struct {
 	Max   int  // bytes of a name
-	Lower bool // letters of names that do not fit become small ones
+	Lower bool // letters of names that do not fit are made lower case
 }
 
 // Limit is the most bytes of a tool's name beside that of its plugin: a full name has at most 64. Without a plugin's

@@ -278,7 +278,8 @@ func (l limit) error(text string) error {
 }
 
 // findWorkdir returns the folder that a command starts in, without symbolic links, so that it is the one that was
-// checked. It prevents calls from starting outside by mistake; later access is limited by the sandbox.
+// checked. It prevents calls from starting outside by mistake; what the command itself opens is limited only where the
+// plugin is confined.
 func findWorkdir(workspace, workdir string) (string, error) {
 	if strings.ContainsRune(workdir, 0) {
 		return "", invalid("workdir has a NUL character, which no path can hold; give it without")

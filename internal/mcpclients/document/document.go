@@ -15,7 +15,7 @@ import (
 // A Syntax is how a file is written.
 type Syntax string
 
-// The syntaxes. JSON has comments and commas behind last items, as editors take them.
+// The syntaxes. JSON may have comments and trailing commas, as editors accept them.
 const (
 	JSON Syntax = "JSON"
 	TOML Syntax = "TOML"

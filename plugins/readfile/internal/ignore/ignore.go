@@ -2,7 +2,7 @@
 // and of .ignore files, which search programs read and git does not. Patterns mean exactly what they mean to git.
 //
 // Rules of a folder go before those of the folders above it, and .ignore before git's. The rules of git end where
-// another repository begins. Upper and lower case differ. A user's own global ignore file is not read.
+// another repository begins. Matching is case-sensitive. A user's own global ignore file is not read.
 package ignore
 
 import (
@@ -30,7 +30,7 @@ const (
 
 // Rules are those that hold in one folder; nil is none. They do not change, and many goroutines may use them.
 type Rules struct {
-	dot, git []level // those that go before others are last
+	dot, git []level // in rising precedence
 	exclude  *level  // .git/info/exclude
 	size     int     // of the files, in bytes
 }
