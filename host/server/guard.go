@@ -26,6 +26,7 @@ import (
 const (
 	mcpPath     = "/mcp"
 	metricsPath = "/metrics"
+	consolePath = "/console/"
 	apiPrefix   = "/toolhost.api.v1."
 )
 

@@ -88,6 +88,8 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 		{"a misspelt method", "POST", host + "CallOne", asJSON, `{}`, nil, 404, `did you mean "HostService/CallOnce"?`,
 			"proto"},
 		{"a service that is not there", "POST", "/toolhost.api.v1.NoService/X", asJSON, `{}`, nil, 404, "no method", "proto"},
+		{"another path", "GET", "/x", "", "", nil, 404, "nothing is served at this path by", "/toolhost.api.v1.HostService/"},
+		{"a health check by POST", "POST", "/healthz", asJSON, `{}`, nil, 404, "nothing is served at this path by", "API"},
 		{"compressed", "POST", host + "CallOnce", asJSON, `{}`, []string{"Content-Encoding", "gzip"}, 501, "gzip",
 			"without compression"},
 	} {

@@ -54,7 +54,7 @@ type Options struct {
 	Policy        apiv1connect.PolicyServiceHandler
 	Configuration apiv1connect.ConfigurationServiceHandler
 
-	// MCP is served at /mcp to operators, Metrics at /metrics to viewers, and Console at all other paths to everyone: its
+	// MCP is served at /mcp to operators, Metrics at /metrics to viewers, and Console at / and /console/ to everyone: its
 	// pages are public, what they show comes from the API.
 	MCP, Metrics, Console http.Handler
 
@@ -174,8 +174,13 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(metricsPath, s.options.Metrics)
 	}
 	if s.options.Console != nil {
-		mux.Handle("/", s.options.Console)
+		mux.Handle("/{$}", s.options.Console)
+		mux.Handle(consolePath, s.options.Console)
 	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, http.StatusNotFound, Fail(connect.CodeNotFound, "", "nothing is served at this path by this method",
+			"A method of the API has a path such as "+apiv1connect.HostServiceCallOnceProcedure+"."))
+	})
 	return s.guard(explained(mux))
 }
 
