@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // MaxDepth bounds brackets inside brackets: the parser, and all that walks its tree, recurse.
@@ -95,7 +96,7 @@ func (f *File) Parse() *Body {
 		return nil
 	}
 	file, diags := hclsyntax.ParseConfig(f.src, f.Path, hcl.InitialPos)
-	if f.addDiags(diags) {
+	if f.addDiags(f.withLater(diags)) {
 		return nil
 	}
 	body, ok := file.Body.(*hclsyntax.Body)
@@ -103,6 +104,55 @@ func (f *File) Parse() *Body {
 		return nil
 	}
 	return f.body(body)
+}
+
+// topLevel matches the beginning of an attribute or a block that is in no other.
+var topLevel = lazy.Regexp(`(?m)^[a-z][a-z0-9_]*( "[^"\n]*")* [={]`)
+
+// withLater adds what is wrong after a finding from which the parser does not find back, such as a list without an end:
+// it reads on from each line that begins something at the top level.
+func (f *File) withLater(diags hcl.Diagnostics) hcl.Diagnostics {
+	const most = 20 // findings are enough at once
+	known, at := map[int]bool{}, -1
+	note := func(d *hcl.Diagnostic) (isNew bool) {
+		if d.Subject == nil || known[d.Subject.Start.Byte] {
+			return false
+		}
+		known[d.Subject.Start.Byte] = true
+		at = max(at, min(d.Subject.Start.Byte, len(f.src)))
+		return true
+	}
+	for _, d := range diags {
+		note(d)
+	}
+	for range most {
+		if at < 0 || len(diags) >= most {
+			break
+		}
+		begin := bytes.LastIndexByte(f.src[:at], '\n') + 1 // a line in which a list does not end may be sound itself
+		next := topLevel().FindIndex(f.src[begin:])
+		if next == nil || bytes.Contains(f.src[begin:begin+next[0]], []byte("<<")) { // it may be in a text
+			break
+		}
+		begin += next[0]
+		_, more := hclsyntax.ParseConfig(f.src[begin:], f.Path,
+			hcl.Pos{Line: 1 + bytes.Count(f.src[:begin], []byte("\n")), Column: 1, Byte: begin})
+		if len(more) == 0 {
+			break
+		}
+		if _, rest, ok := bytes.Cut(f.src[begin:], []byte("\n")); ok {
+			at = len(f.src) - len(rest)
+		} else {
+			at = -1
+		}
+		for _, d := range more {
+			// The } of a block in which it began is no mistake.
+			if note(d) && (d.Summary != noItem || f.src[min(d.Subject.Start.Byte, len(f.src)-1)] != '}') {
+				diags = append(diags, d)
+			}
+		}
+	}
+	return diags
 }
 
 // Literal is false, and reports why, when the file has anything that is looked up or computed.
