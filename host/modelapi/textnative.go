@@ -34,8 +34,9 @@ var (
 		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?(?:<\|channel\|>commentary ` +
 		`to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary) ?(?:<\|constrain\|>)?(?:json)?` +
 		`<\|message\|>)`)
-	// nativeEnd also passes over what gpt-oss writes before a call for people, and for itself.
-	nativeEnd = lazy.Regexp(`^(?:(?:<\|start\|>assistant)?<\|channel\|>(?:commentary|analysis)<\|message\|>(?s:.*?)<\|end\|>|` +
+	// nativeEnd also passes over what gpt-oss writes before a call for people, and for itself, which may lack its end.
+	nativeEnd = lazy.Regexp(`^(?:(?:<\|start\|>assistant)?<\|channel\|>(?:commentary|analysis)<\|message\|>(?s:.*?)` +
+		`<\|(?:end\|>|start\|>assistant)|` +
 		"\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
 		`<｜end▁of▁sentence｜>|</s>|<\|(?:python_start|python_end|call|tool_call_end|tool_calls_section_end|eom_id|eot|` +
 		`eot_id|im_end)\|>)*`)

@@ -43,6 +43,10 @@ var nativeTexts = map[string][]string{
 	` to=functions.p__a<|channel|>commentary <|constrain|>json<|message|>{"x": 1}<|call|>`:     {`{"x": 1}`},
 	"<|channel|>analysis<|message|>Is <it>\nthere?<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>\n" +
 		`<|start|>assistant<|channel|>commentary to=functions.p__a <|constrain|>json<|message|>{"x": 1}<|call|>`: {`{"x": 1}`},
+	"<|channel|>analysis<|message|>Is it there?<|start|>assistant<|channel|>commentary to=functions.p__a<|message|>{}<|call|>": {
+		`{}`},
+	"<|channel|>analysis<|message|>Is it\nthere?<|start|>assistant to=functions.p__a<|channel|>commentary json<|message|>{}": {
+		`{}`},
 	`<|channel|>commentary<|message|>I look.<|end|>`: nil,
 	`[p__a(x=1)]`: {`{"x":1}`},
 	`[p__a(x='it\'s "q" \d\n', y=[True, None, {"k": -1.5e3}, ""]), p__a()]`: {

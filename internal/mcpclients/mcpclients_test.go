@@ -244,6 +244,8 @@ func TestWaysOfClients(t *testing.T) {
 			`command = ["x"] cwd = "/srv"`, ""},
 		`{"isActive":false,"type":"streamableHttp","baseUrl":"https://x","tags":["a"]}`: {"disabled " + url, ""},          // Cherry Studio
 		`{"active":false,"command":"x"}`:                                                {`disabled command = ["x"]`, ""}, // Jan
+		`{"enabled":"False","url":"https://x"}`:                                         {"disabled " + url, ""},
+		`{"disabled":"TRUE","url":"https://x"}`:                                         {"disabled " + url, ""},
 		`{"isActive":true,"disabled":false,"command":"x"}`:                              {`command = ["x"]`, ""},
 		`{"transport":"http","url":"https://x","allowedTools":["r_*"]}`:                 {url + ` include_tools = ["r_*"]`, ""},
 		`{"disabled":"true","url":"https://x","requestInit":{"headers":{"A":"b"}}}`:     {"disabled " + url + ` headers = { A = "b" }`, ""},

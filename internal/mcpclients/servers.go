@@ -307,8 +307,8 @@ func (r *reading) pairs(n *document.Node, name string) (out []Pair) {
 
 func (r *reading) flag(name string) (value, there bool) {
 	n := r.get(name)
-	there = n != nil && (n.Text == "true" || n.Text == "false") // some write it as a text
-	return there && n.Text == "true", there
+	there = n != nil && (strings.EqualFold(n.Text, "true") || strings.EqualFold(n.Text, "false")) // some write a text
+	return there && strings.EqualFold(n.Text, "true"), there
 }
 
 func (r *reading) program() {
