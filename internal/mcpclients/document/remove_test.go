@@ -80,10 +80,33 @@ func TestRemove(t *testing.T) {
 		{YAML, c, "servers: {toolhost: {cmd: x}, a: {}}\n", ""},
 		{YAML, c, "a: 1\rservers:\r  toolhost:\r    cmd: x\r", ""},
 		{YAML, c, "x: &x {cmd: y}\nservers:\n  toolhost: *x\n", ""},
+		{YAML, c, "x: &x {toolhost: {cmd: y}}\nservers:\n  <<: *x\n  a: {}\n", ""},
+		{YAML, c, "x: &x\n  toolhost:\n    cmd: y\n  b: {}\nservers:\n  <<: *x\n  a: {}\n", ""},
 	} {
 		got, err := test.change.Remove(test.syntax, []byte(test.before))
 		if _, byHand := errors.AsType[*ByHandError](err); string(got) != test.want || byHand != (test.want == "") {
 			t.Errorf("%s became\n%s, %v; want\n%s", test.before, got, err, test.want)
 		}
+	}
+}
+
+// The key << of YAML adds the members of other mappings that a mapping has not itself.
+func TestMergedMappings(t *testing.T) {
+	n, err := Parse(YAML, []byte("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc:\n  <<: [*a, *b]\n  x: 5\nd: {<<: *b}\n"+
+		"e: {\"<<\": {f: 1}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"c": "x5 y2 z4", "d": "y3 z4", "e": "<<"} {
+		var got []string
+		for _, m := range n.Get(name).Members {
+			got = append(got, m.Name+m.Value.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s is %q, want %s", name, got, want)
+		}
+	}
+	if _, err := Parse(YAML, []byte("a: &a\n  <<: *a\n")); err == nil {
+		t.Error("a mapping in itself is read")
 	}
 }

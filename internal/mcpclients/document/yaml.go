@@ -133,8 +133,16 @@ func (c *yamlConverter) node(from *yaml.Node, depth int) *Node {
 func (c *yamlConverter) members(n *Node, from *yaml.Node, depth int) {
 	n.Kind = Object
 	seen := map[string]int{}
+	var merged []Member // of what << names: the mapping's own come before, and so do those of the first of several
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		key := from.Content[i]
+		if key.ShortTag() == "!!merge" {
+			value := c.node(from.Content[i+1], depth+1)
+			for _, source := range append(value.Items, value) {
+				merged = append(merged, source.Members...)
+			}
+			continue
+		}
 		if key.Kind != yaml.ScalarNode {
 			c.fail(key, "a key that is not a text")
 			return
@@ -145,6 +153,12 @@ func (c *yamlConverter) members(n *Node, from *yaml.Node, depth int) {
 		}
 		seen[key.Value] = key.Line
 		n.Members = append(n.Members, Member{key.Value, c.node(from.Content[i+1], depth+1), c.start(key), key.Line})
+	}
+	for _, m := range merged {
+		if _, there := seen[m.Name]; !there {
+			seen[m.Name] = m.Line
+			n.Members = append(n.Members, m)
+		}
 	}
 }
 
