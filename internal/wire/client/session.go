@@ -87,7 +87,7 @@ func (c *Client) openSession() *session {
 	if s := c.current; s == nil || isClosed(s.ended) && !time.Now().Before(s.retryAt) {
 		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*pendingCall{},
 			again: s != nil && s.frames == nil && !s.refused}
-		go c.current.run(c) // it is not the first call's, and outlives it
+		go c.current.run(c.dial, c.token, c.life, c.OnFlood) // it is not the first call's, and outlives it
 	}
 	return c.current
 }
@@ -132,15 +132,15 @@ const (
 	openPause = time.Second
 )
 
-// run opens the session of a client, and receives until it ends, which is with its connection.
-func (s *session) run(c *Client) {
-	defer context.AfterFunc(c.life, s.wakeAll)()
+// run opens the session, and receives until it ends, which is with its connection.
+func (s *session) run(dial Dialer, token string, life context.Context, onFlood func()) {
+	defer context.AfterFunc(life, s.wakeAll)()
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
-	conn, err := c.dial(ctx)
+	conn, err := dial(ctx)
 	cancel()
 	if err == nil {
 		defer func() { _ = conn.Close() }()
-		s.frames, err = wire.OpenSession(conn, c.token)
+		s.frames, err = wire.OpenSession(conn, token)
 	}
 	if err != nil {
 		if s.refused = wire.RefusedSession(err); !s.refused {
@@ -152,8 +152,8 @@ func (s *session) run(c *Client) {
 	}
 	close(s.opened)
 	s.end(s.receive())
-	if s.err == errStrays && c.OnFlood != nil { //nolint:errorlint // itself
-		c.OnFlood()
+	if s.err == errStrays && onFlood != nil { //nolint:errorlint // itself
+		onFlood()
 	}
 }
 

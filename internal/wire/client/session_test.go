@@ -114,7 +114,7 @@ func TestFloodAfterTheEndOfACall(t *testing.T) {
 				refused <- err
 				return nil
 			}})
-			plugin.OnFlood = func() { close(flooded) }
+			plugin.OnFlood = sync.OnceFunc(func() { close(flooded) })
 			if r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || r.Content[0].Text != "mine" {
 				t.Fatal(r, err)
 			}
