@@ -232,6 +232,8 @@ func TestCommaOfTheLastElement(t *testing.T) {
 			second + ",\n" + strings.TrimSuffix(first, ",\n")},
 		{"it changes, and one comes", first + second + ",\n", first + replaced(second, "2", "5") + ",\n    \"third\": 3,\n",
 			second, replaced(second, "2", "5") + ",\n    \"third\": 3"},
+		{"it goes", first + second + ",\n", first, first + second, strings.TrimSuffix(first, ",\n")},
+		{"it goes alone", second + ",\n", "", first + second + "\n", strings.TrimSuffix(first, ",\n") + "\n"},
 		{"others take its place", first + second + ",\n", first + "    \"a\": {},\n    \"b\": [],\n", second,
 			"    \"a\": {},\n    \"b\": []"},
 		{"one comes behind one that is not the last", "},\n" + replaced(other, ": ", ":") + "\n",
@@ -244,13 +246,11 @@ func TestCommaOfTheLastElement(t *testing.T) {
 			}
 		})
 	}
-	if r := refused(t, "a.json", data, Change{Old: first + second + ",\n", New: first}); r.Kind != Conflict {
-		t.Errorf("it goes: %v", r)
-	}
 	const calls = "\trunFirst(alpha, beta)\n\trunSecond(gamma, delta)"
 	const text = " * The first line has alpha,\n * the second one has beta and gamma,\n * and delta.\n"
 	const elements = "\t'first alpha element',\n\t'second beta element'"
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"the last two of a short one go", "a.py", "x = [\n\ta1,\n\tb1,\n\tc1\n]\n", "\tb1,\n\tc1,\n", "", "x = [\n\ta1\n]\n"},
 		{"the list ends", "a.py", "x = f([\n" + elements + "\n])\n", elements + ",\n", elements + ",\n] + [\n\t'third',\n",
 			"x = f([\n" + elements + "\n] + [\n\t'third'\n])\n"},
 		{"the list ends, and more than that", "a.js", "x = f([\n" + elements + "\n])\n", elements + ",\n",

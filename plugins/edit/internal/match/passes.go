@@ -177,7 +177,7 @@ func (t *Text) search(p pass, r *reading, all bool) *finding {
 		return nil
 	}
 	if p.number > 1 && !p.allows(r, old) {
-		f.short = alnums(old.text) > 0 && len(old.text) > 1 && p.ignores&(comments|separators) == 0
+		f.short = alnums(old.text) > 0 && len(old.text) > 1 && p.ignores&comments == 0
 		if !f.short {
 			return nil
 		}
@@ -256,8 +256,12 @@ func (t *Text) fits(f *finding, h hit) bool {
 		return false
 	}
 	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.ignores)
-	if f.short && (!starts || !ends || !slices.Equal(tokens().FindAllString(string(f.reading.old.data), -1),
-		tokens().FindAllString(string(t.data[h.Start:h.End]), -1))) {
+	words := func(b []byte) []string {
+		return slices.DeleteFunc(tokens().FindAllString(string(b), -1), func(s string) bool {
+			return f.ignores&separators != 0 && (s == "," || s == ";")
+		})
+	}
+	if f.short && (!starts || !ends || !slices.Equal(words(f.reading.old.data), words(t.data[h.Start:h.End]))) {
 		return false
 	}
 	text := f.old.text

@@ -80,9 +80,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 			return nil, refusal
 		}
 	}
-	if refusal := p.settleCommas(); refusal != nil {
-		return nil, refusal
-	}
+	p.settleCommas()
 	edits, refusal := p.finish()
 	if refusal == nil {
 		refusal = cmp.Or(t.doubled(p.old, p.at, edits), p.unended(edits))
@@ -92,9 +90,9 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 
 // settleCommas is for an element of a list behind which one of old_string and the file has a comma, and the other, for
 // which it is the last one, has not: what comes behind it ends as the file has it there, and the element with a comma.
-func (p *projection) settleCommas() *Refusal {
+func (p *projection) settleCommas() {
 	if p.t.syntax == nil && p.t.ext != "json" || p.t.prose() {
-		return nil
+		return
 	}
 	comma := []byte(",")
 	settle := func(e *Edit, has bool) { // gives the last line of an edit a comma, or takes it
@@ -132,7 +130,13 @@ func (p *projection) settleCommas() *Refusal {
 		next, before := p.t.closest(b.f0, +1, p.t.blankOrComment), []byte(nil)
 		if next < 0 || strings.IndexByte(")]}", p.t.key(next)[0]) < 0 {
 			continue
-		} else if above := p.t.closest(b.f0, -1, p.t.blankOrComment); above >= 0 {
+		}
+		above := p.t.closest(b.f0, -1, func(i int) bool {
+			return p.t.blankOrComment(i) || slices.ContainsFunc(p.edits, func(e Edit) bool { // it goes
+				return len(e.With) == 0 && e.Start <= p.t.lines[i].start && e.End >= p.t.lines[i].end
+			})
+		})
+		if above >= 0 {
 			before = p.t.code(above)
 		}
 		goes := false
@@ -149,7 +153,9 @@ func (p *projection) settleCommas() *Refusal {
 			bytes.ContainsRune([]byte("([{"), lastRune(before))
 		switch {
 		case comes < 0 && goes && bytes.HasSuffix(before, comma):
-			return p.conflict(b, "the element of a list that goes is the last one, and the one before it would end with a comma")
+			end = p.t.lines[above].start + len(before)
+			p.edit(end-1, end, nil) // that element is the last one now
+			continue
 		case comes < 0 || depth < 0:
 			continue
 		}
@@ -163,7 +169,6 @@ func (p *projection) settleCommas() *Refusal {
 			p.edit(end, end, comma)
 		}
 	}
-	return nil
 }
 
 // nesting is how many brackets a text leaves open, and the least that are at any place of it: less than 0 where it
