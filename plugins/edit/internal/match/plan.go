@@ -116,6 +116,9 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.choose(c, f); refusal != nil {
 		return nil, refusal
 	}
+	if refusal := t.staleTwin(c, f); refusal != nil {
+		return nil, refusal
+	}
 	if f.reading.unclear {
 		return nil, t.unclearEscapes(f.hits[0].Range)
 	}
@@ -237,6 +240,47 @@ func (t *Text) choose(c Change, f *finding) *Refusal {
 		return t.ambiguous(f)
 	}
 	f.hits = f.hits[best : best+1]
+	return nil
+}
+
+// staleTwin refuses a place that has other blanks than old_string where another one has the same, and all of its lines
+// but one: old_string may be that place as it was before an edit.
+func (t *Text) staleTwin(c Change, f *finding) *Refusal {
+	old := newSource(bytes.Trim(toLF(f.reading.old.data), "\n"), nil).rightTrimmed()
+	if n := len(old); f.number < indentationPass || f.number > lastComment || len(f.hits) > 1 || c.NearLine > 0 || n < 2 {
+		return nil
+	}
+	line := func(i int) []byte { return bytes.TrimRight(t.text(i), blanks) }
+	same := func(from, to int) (head, tail int) { // lines of old_string at both ends
+		for head < len(old) && from+head < to && string(line(from+head)) == old[head] {
+			head++
+		}
+		for tail < len(old)-head && from+head < to-tail && string(line(to-tail-1)) == old[len(old)-tail-1] {
+			tail++
+		}
+		return head, tail
+	}
+	first, last := t.span(f.hits[0].Range)
+	here, below := same(first, last)
+	for i := range t.lines {
+		for _, more := range []int{-1, 0, 1} {
+			from, to := i, i+len(old)+more
+			if from >= first && from < last || from < first && to > first || to > len(t.lines) {
+				continue
+			}
+			head, tail := same(from, to)
+			if head+tail < max(len(old)-1, here+below+1) || more != 0 && (len(old) < 3 || head+tail < len(old)+min(more, 0)) ||
+				more == 0 && (head+tail == len(old) || likeness(old[head], string(line(from+head))) == 0) ||
+				alnums([]byte(strings.Join(slices.Concat(old[:head], old[len(old)-tail:]), ""))) < 12 {
+				continue
+			}
+			return &Refusal{Kind: Ambiguous, Count: 2, Message: fmt.Sprintf("old_string fits %s%s, and has the blanks of %s "+
+				"and all lines but one: it may be these lines as they were before an edit.", t.where(f.hits[0].Range), butFor(f.pass),
+				lineSpan(from, to)), Hint: "Copy old_string from the place that you mean, exactly.",
+				Excerpt: t.numberedLines(first, last) + "\n" + t.numberedLines(from, to), Candidates: []Candidate{
+					{StartLine: first + 1, EndLine: last, Similarity: 1}, {StartLine: from + 1, EndLine: to, Similarity: 1}}}
+		}
+	}
 	return nil
 }
 

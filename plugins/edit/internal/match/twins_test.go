@@ -151,3 +151,30 @@ func TestBlocksThatOnlyResemble(t *testing.T) {
 		})
 	}
 }
+
+// A block that has changed is not taken for one that differs from it in white space only.
+func TestTwinInOtherBlanks(t *testing.T) {
+	aligned := func(s string) string { return strings.ReplaceAll(s, " = ", "   = ") }
+	deeper := func(s string) string { return strings.ReplaceAll("\n"+s, "\n  ", "\n      ")[1:] }
+	block := "  string identifier = 1;\n  int32 generation = 2;\n  bool deleted = 3;\n"
+	for _, changed := range []string{
+		strings.Replace(block, "generation", "revision", 1),
+		strings.Replace(block, "string identifier", "bytes identifier", 1),
+		strings.Replace(block, "deleted = 3", "deleted = 4", 1),
+		strings.Replace(block, "  bool", "  int64 size = 5;\n  bool", 1),
+		strings.Replace(block, "  int32 generation = 2;\n", "", 1),
+	} {
+		for _, other := range []string{aligned(block), deeper(block)} {
+			a, b := "message A {\n"+changed+"}\n", "message B {\n"+other+"}\n"
+			c := Change{Old: block, New: strings.Replace(block, "int32", "int64", 1)}
+			for _, data := range []string{a + b, b + a} {
+				if r := refused(t, "a.proto", data, c); r.Kind != Ambiguous || len(r.Candidates) != 2 {
+					t.Errorf("%v", r)
+				}
+			}
+			if p, got := planned(t, "a.proto", b, c); !strings.Contains(got, "int64 ") {
+				t.Errorf("pass %d gives\n%s", p.Pass, got)
+			}
+		}
+	}
+}
