@@ -23,6 +23,13 @@ var (
 	keyword    = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
 	endWord    = lazy.Regexp(`\bend\b`)
 	startsText = lazy.Regexp(`("""|'''|` + "`" + `)\\?$|<<[-~]?["']?\w+["']?$`)
+
+	// opensWord begins what a line that closesWord ends, if hasClosed does not find that on the same line.
+	opensWord = lazy.Regexp(`^\W{0,2}(if|for|while|until|unless|case|switch|select|repeat|function|def|class|module|macro|` +
+		`begin|try|augroup|local function)|\b(do|then|begin)( \|[^|]*\|)?$|\bfunction\b|^[^(){}\[\]]+\)$|/\*|<!--`)
+	closesWord = lazy.Regexp(`^((end\w*|fi|done|esac)\b[ \w()]*[;,.)]*|;;&?|\*/|-->)$`)
+	branches   = lazy.Regexp(`\b(else|break|return|pass|continue)\b`)
+	hasClosed  = lazy.Regexp(`\b(end|fi|done|esac)\b|;;$|\*/|-->`)
 )
 
 // keepFirstIndent gives new_string the indentation of its first line, or of all lines, that it lost and old_string has.
@@ -104,10 +111,14 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 		squeeze([]byte(r.new)) == squeeze(old.data) {
 		return "", false, false
 	}
+	first := true // the only line that lost it
 	for i, l := range lines {
-		if !isBlankString(l) {
+		if first = first && (i == 0 || isBlankString(l) || strings.HasPrefix(l, margin)); !isBlankString(l) {
 			lines[i] = margin + l
 		}
+	}
+	if first && len(bare.filledLines(2)) > 1 && !t.opensBlock(strings.TrimRight(firstLine(r.new), blanks)) {
+		return "", false, false
 	}
 	fresh = strings.Join(lines, "\n")
 	is, stay := newSource(toLF([]byte(fresh)), nil), 0
@@ -423,7 +434,9 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 	}
 	from, to := t.span(a.Range)
 	before, after := "", ""
-	if a.headCut {
+	if a.headCut && t.data[a.Start] == '\n' && a.Start > t.lines[from].start { // it begins on the next line
+		from, old, fresh = from+1, strings.TrimPrefix(old, "\n"), strings.TrimPrefix(fresh, "\n")
+	} else if a.headCut {
 		before = string(t.data[t.lines[from].start:a.Start])
 	}
 	if end := t.lines[to-1].end; a.tailCut && a.End < end {
@@ -561,7 +574,10 @@ func (e edges) linesBeside(f, step int) int {
 	if step > 0 {
 		edge, was = lines[len(lines)-1], old[len(old)-1]
 	}
-	for n := 1; n < len(lines) && squeeze([]byte(was)) != squeeze([]byte(edge)); n++ {
+	for n := 1; n <= len(lines) && squeeze([]byte(was)) != squeeze([]byte(edge)); n++ {
+		if n == len(lines) && slices.ContainsFunc(old, func(l string) bool { return likeness(l, edge) >= minSameLine }) {
+			break // the line becomes one like that beside it
+		}
 		part, from := lines[:n], f-n
 		if step > 0 {
 			part, from = lines[len(lines)-n:], f
@@ -599,19 +615,41 @@ var (
 )
 
 // sameLines reports whether lines are those of the file from one on, and not by chance: one of them says something, or
-// they have a bracket or a tag that the file would have once too often.
+// they have a bracket, a tag or a word that the file would have once too often.
 func (e edges) sameLines(lines []string, from int) bool {
-	says := false
+	exact := strings.Contains(string(toLF(e.t.data)), e.old)
+	says, level := false, exact
 	for i, l := range lines {
-		if l = squeeze([]byte(l)); e.t.key(from+i) != l {
+		key := squeeze([]byte(l))
+		if own := e.t.key(from + i); own != key &&
+			(alnums([]byte(own+key)) > 0 || key == "" || strings.TrimRight(own, ";,") != strings.TrimRight(key, ";,")) {
 			return false
 		}
-		says = says || alnums([]byte(l)) > minBeside && informative(l) && !bareTag().MatchString(l)
+		says = says || alnums([]byte(key)) > minBeside && informative(key) && !bareTag().MatchString(key) &&
+			!closesWord().MatchString(key)
+		level = level && leading([]byte(l)) == leading(e.t.text(from+i))
 	}
-	if says {
+	text := strings.Join(lines, "\n")
+	more, words := e.unpaired(text), openWords(text)
+	switch alike := openWords(e.fresh) == openWords(e.old)+words; {
+	case says:
 		return true
+	case words != 0 || more == pairs{} && branches().MatchString(text):
+		return level == exact && alike && e.unpaired(e.fresh) == e.unpaired(e.old)
 	}
-	more := e.unpaired(strings.Join(lines, "\n"))
-	return (more.brackets != 0 || more.tags != 0) && e.unpaired(e.fresh) == add(e.unpaired(e.old), more) &&
-		e.unpaired(string(e.t.data)) == pairs{}
+	return more != pairs{} && e.unpaired(e.fresh) == add(e.unpaired(e.old), more) &&
+		(level || more.quotes == 0 && e.unpaired(string(e.t.data)) == pairs{})
+}
+
+// openWords counts the lines of a text that a later one ends with a word, as "if" and "fi", less those that do that.
+func openWords(text string) (n int) {
+	for l := range strings.Lines(text) {
+		switch l = strings.Trim(l, spaces); {
+		case closesWord().MatchString(l):
+			n--
+		case opensWord().MatchString(l) && !hasClosed().MatchString(l):
+			n++
+		}
+	}
+	return n
 }

@@ -142,6 +142,7 @@ func TestPlaceholders(t *testing.T) {
 			"one(alpha);\n// ...\n\n// New.\nmore(all, |x| {\n    run(x);\n});\n\n// Two.\n"},
 		{"a.md", "* One.\n\nMore:\n\n* Two.\n* Three.\n", "* One.\n\nMore:\n\n* Two.\n* Three.\n",
 			"* One.\n* New:\n  It is new.\n\n...\n* Three.\n"},
+		{"a.unknown", data, "two(beta)\n", "two(all)\n... existing code ...\nmore(all)\nlast(all)\n"},
 	} {
 		if r := refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard {
 			t.Errorf("%s: %v", c.name, r)

@@ -291,7 +291,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	if kind == dotsOnly && t.isBody(s) {
 		return false
 	}
-	if t.prose() && kind == strongWords && !t.shownAsCode(s) &&
+	if (t.prose() || t.unknown()) && kind == strongWords && !t.shownAsCode(s) &&
 		!(sentenceGoesOn().MatchString(s.fresh[s.at]) && s.keepsAll()) {
 		return true // in a text it says something only within code that is shown
 	}
