@@ -19,6 +19,7 @@ var (
 	label      = lazy.Regexp(`^\w+:\s*$`)
 	opener     = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
 	openTag    = lazy.Regexp(`^<(\w[\w:.-]*)(?:\s[^<>]*[^<>/])?>$`)
+	listItem   = lazy.Regexp(`^([-*+]|\d+[.)])[ \t]`)
 	goesOn     = lazy.Regexp(`[,{(\[\\]$`)
 	keyword    = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
 	endWord    = lazy.Regexp(`\bend\b`)
@@ -92,7 +93,7 @@ func (t *Text) keepFirstIndent(r *reading, at Range) (*reading, *Refusal) {
 	switch {
 	case !stay && (text || !deeper):
 		return r, nil
-	case next == margin && opener().MatchString(strings.TrimRight(is, blanks)):
+	case next == margin && (opener().MatchString(strings.TrimRight(is, blanks)) || text && listItem().MatchString(is)):
 		return r, guard("The first line of new_string has no indentation, that of old_string has, and so it is not clear "+
 			"how far the lines behind it are to be indented.",
 			"Indent all lines of new_string as they shall be in the file.")

@@ -25,8 +25,7 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 			"    end\n    d()\nend\n", "end\n    f()\nend\n", "    end\n    f()\nend\n"},
 		{"in a file of unknown kind", "a.unknown", "a:\n  b: 1\n  c: 2\n", "  b: 1\n  c: 2\n", "b: 1\n  c: 3\n",
 			"  b: 1\n  c: 3\n"},
-		{"in a list of Markdown", "a.md", "- a\n  - b\n  - c\n", "  - b\n  - c\n", "- b\n  - more\n  - c\n",
-			"  - b\n  - more\n  - c\n"},
+		{"in a text", "a.md", "- a\n  b\n  c\n", "  b\n  c\n", "b\n  more\n  c\n", "  b\n  more\n  c\n"},
 		{"in a script without an extension", "run", "#!/usr/bin/env python3\nif a:\n    b()\n    c()\n", "    b()\n    c()\n",
 			"x()\n    c()\n", "    x()\n    c()\n"},
 		{"in a variant of a file", "Dockerfile.dev", "RUN a && \\\n    b && \\\n    c\n", "    b && \\\n    c\n",
@@ -74,6 +73,9 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 	}
 	if r := refused(t, "a.py", py, Change{Old: "    x = 1\n", New: "if a:\n    x = 1\n"}); r.Kind != Guard {
 		t.Errorf("a block as deep as its head: %v", r)
+	}
+	if r := refused(t, "a.md", "- a\n  - b\n  - c\n", Change{Old: "  - b\n  - c\n", New: "- b\n  - more\n  - c\n"}); r.Kind != Guard {
+		t.Errorf("an item that may be meant to move to the left: %v", r)
 	}
 	if r := refused(t, "a.py", "class A:\n    a = 1\n    def f(x):\n        return x\n", Change{
 		Old: "    def f(x):\n        return x\n", New: "def f(x):\n    y = x\n    return x\n"}); r.Kind != Guard {

@@ -92,7 +92,11 @@ func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal 
 	quotes := t.plainSigns(r, curly, func(l string) bool {
 		return !strings.ContainsAny(l, `"'`) && utf8.RuneCountInString(keepOnly(l, curly)) > 1
 	})
-	switch fresh := t.plainSigns(r, blank, nil); {
+	fresh = t.plainSigns(r, blank, nil)
+	if fresh == r.new && quotes == r.new && (t.ext == "po" || !t.prose()) && !bytes.ContainsFunc(r.old.data, curly) {
+		fresh = quotedValue().ReplaceAllStringFunc(r.new, func(l string) string { return foldSome(l, curly) })
+	}
+	switch {
 	case fresh == r.new && quotes != r.new && t.prose():
 		return "", false, guard("new_string has curly quotes in lines that old_string has with plain ones.",
 			"Write plain quotes. To change the quotes of a text, change nothing else.")
@@ -173,6 +177,10 @@ func (t *Text) plainSigns(r *reading, odd func(rune) bool, sure func(line string
 
 // textBlock matches the start of a string that goes over lines.
 var textBlock = lazy.Regexp(`"""|'''|[R@]"|<<[-~]?['"]?[A-Z]|\[\w*\||(?m)^\s*\\\\`)
+
+// quotedValue matches a line that sets a value, or writes one in a script of the shell, in curly quotes as a whole.
+var quotedValue = lazy.Regexp(`(?m)^\s*(?:(?:export |local |readonly )?[\w.\[\]-]+\s*[:+?]?=\s*|` +
+	`(?:echo|printf|msg\w+(?:\[\d\])?)\s+)(?:[“„][^“”„"\n]*[“”]|‘[^‘’'\n]*’)\s*;?$`)
 
 // nestedQuote matches a string in curly quotes that has plain ones within.
 var nestedQuote = lazy.Regexp(`[“„‟][^”]*"|‘[^’]*'`)
