@@ -164,11 +164,10 @@ func unitOf(lines []line) string {
 			continue
 		}
 		indent := indentOf(l.text)
-		if strings.HasPrefix(indent, "\t") {
-			steps[0]++
-			continue
-		}
-		if d := len(indent) - before; d == 2 || d == 4 || d == 8 {
+		switch d := len(indent) - before; {
+		case strings.HasPrefix(indent, "\t"):
+			steps[0] += max(d, 0)
+		case d == 2 || d == 4 || d == 8:
 			steps[d]++
 		}
 		before = len(indent)
