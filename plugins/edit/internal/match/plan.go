@@ -275,8 +275,9 @@ func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 				continue
 			}
 			return &Refusal{Kind: Ambiguous, Count: 2, Message: fmt.Sprintf("old_string fits %s%s, and has the blanks of %s "+
-				"and all lines but one: it may be these lines as they were before an edit.", t.where(f.hits[0].Range), butFor(f.pass),
-				lineSpan(from, to)), Hint: "Copy old_string from the place that you mean, exactly.",
+				"and all lines but one: it may be these lines as they were before an edit.",
+				t.where(f.hits[0].Range), butFor(f.pass), lineSpan(from, to)),
+				Hint:    "Copy old_string from the place that you mean, exactly.",
 				Excerpt: t.numberedLines(first, last) + "\n" + t.numberedLines(from, to), Candidates: []Candidate{
 					{StartLine: first + 1, EndLine: last, Similarity: 1}, {StartLine: from + 1, EndLine: to, Similarity: 1}}}
 		}

@@ -418,6 +418,22 @@ func (p *projection) adoptForms() {
 			p.old.lines = append(p.old.lines, line{n, n, n})
 		}
 	}
+	const special = "$\\`" // what quotes differ in
+	for _, q := range [][2]string{{`'`, `"`}, {`"`, `'`}} {
+		if n := bytes.Count(old, []byte(q[0])); n == 0 || n != bytes.Count(file, []byte(q[1])) ||
+			bytes.Contains(slices.Concat(old, fresh), []byte(q[1])) || bytes.Contains(file, []byte(q[0])) {
+			continue
+		}
+		is := newSource(fresh, nil)
+		for j, o := range counterparts(p.old, is) { // of lines that come
+			if l := is.text(j); bytes.Count(l, []byte(q[0]))%2 == 0 &&
+				(o < 0 || likeness(string(p.old.text(o)), string(l)) == 0) &&
+				(!bytes.ContainsAny(l, special) || bytes.ContainsAny(old, special)) {
+				copy(l, bytes.ReplaceAll(l, []byte(q[0]), []byte(q[1])))
+			}
+		}
+		break
+	}
 	p.new = newSource(fresh, p.t.syntax)
 	for _, b := range p.at.blocks {
 		if !b.single() || isBlank(p.old.text(b.o0)) {
