@@ -112,7 +112,7 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 		squeeze([]byte(r.new)) == squeeze(old.data) {
 		return "", false, false
 	}
-	first := true // the only line that lost it
+	first := len(old.filledLines(2)) == 1 // the only line that lost it
 	for i, l := range lines {
 		if first = first && (i == 0 || isBlankString(l) || strings.HasPrefix(l, margin)); !isBlankString(l) {
 			lines[i] = margin + l
@@ -140,7 +140,7 @@ func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) 
 	}
 	depth := commonIndent(t.source, from, to)
 	inside := func(f int) bool { return f >= 0 && strings.HasPrefix(leading(t.text(f)), depth) }
-	return fresh, true, t.syntax == nil || !t.syntax.layout || inside(above) && inside(below)
+	return fresh, true, t.syntax == nil || !t.syntax.layout || inside(below) && (inside(above) || t.syntax == yaml)
 }
 
 // flattened reports that no line of new_string is indented, though two in a row are lines of old_string that are not

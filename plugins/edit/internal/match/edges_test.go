@@ -36,6 +36,8 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 			"    if x:\n        y = 2\n        z = 3\n"},
 		{"of the first line alone", "a.go", "func f() {\n\tx := 1\n\ty()\n}\n", "\tx := 1\n", "x := 1\n\tz := 2\n",
 			"\tx := 1\n\tz := 2\n"},
+		{"of all lines, where those behind keep it", "a.yml", "a:\n  - b: 1\n    c: 2\n    d: 3\n", "  - b: 1\n    c: 2\n",
+			"- b: 1\n  e: 5\n  c: 2\n", "  - b: 1\n    e: 5\n    c: 2\n"},
 		{"of all lines, a recipe", "Makefile", "all:\n\tone\n\ttwo\n", "\tone\n\ttwo\n", "one\ntwo\nmore\n",
 			"\tone\n\ttwo\n\tmore\n"},
 		{"of all lines, CRLF", "a.c", "{\r\n  a();\r\n  b();\r\n}\r\n", "  a();\r\n  b();\r\n", "a();\r\nc();\r\nb();\r\n",

@@ -573,7 +573,8 @@ func (t *Text) straysBreak(r *reading, place Range) bool {
 	old := string(r.old.data)
 	lost := strings.HasSuffix(old, "\n") && !strings.HasSuffix(r.new, "\n")
 	if lost && endBreak().MatchString(r.new) && !endBreak().Match(t.data) ||
-		strings.HasPrefix(r.new, `\n`) && strings.HasPrefix(old, "\n") {
+		strings.HasPrefix(r.new, `\n`) && strings.HasPrefix(old, "\n") || len(r.old.filledLines(2)) > 1 && !t.prose() &&
+		len(strayBreak().FindAllString(outside(r.new), 2)) > 1 && !strayBreak().Match(t.data) {
 		return true
 	}
 	if strings.Contains(old, `\n`) || // which the file has

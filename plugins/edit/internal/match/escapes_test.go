@@ -303,6 +303,10 @@ func TestBreaksOfNewAlone(t *testing.T) {
 	if got != "{\n    \"b\": 2\n}\n" {
 		t.Errorf("another text: %q", got)
 	}
+	_, got = planned(t, "a.json", "{\n  \"a\": 1\n}\n", Change{Old: "  \"a\": 1\n}", New: `  \"a\": {\n    \"b\": 2\n  }\n}`})
+	if got != "{\n  \"a\": {\n    \"b\": 2\n  }\n}\n" {
+		t.Errorf("no break at the end of a text of data: %q", got)
+	}
 }
 
 // Line breaks that are escaped on purpose stay, in strings, in texts and in patterns, though old_string has lines.

@@ -111,6 +111,8 @@ func TestPasses(t *testing.T) {
 		{"other quotes throughout, and what they do not mean alike", "a.sh", "[ \"one\" = \"-all\" ] || abort_all\n",
 			"[ 'one' = '-all' ] || abort_all\n", "rm '$two'\n[ 'one' = '-all' ] || abort_all\n",
 			"rm '$two'\n[ \"one\" = \"-all\" ] || abort_all\n", 9},
+		{"a long dash of a new line", "Dockerfile", "RUN a --b\nRUN first c-d\n", "RUN first c–d", "RUN first c–d\nRUN a —e",
+			"RUN a --b\nRUN first c-d\nRUN a --e\n", 5},
 		{"an apostrophe in a new line", "a.go", "\tf(\"hello\", x)\n\treturn\n", "\tf(“hello”, x)\n\treturn\n",
 			"\tf(“it’s”, x)\n\treturn\n", "\tf(\"it's\", x)\n\treturn\n", 5},
 		{"an apostrophe as the file has it", "a.go", "\tf(\"hello\", x)\n\treturn // it’s\n", "\tf(“hello”, x)\n",

@@ -269,7 +269,7 @@ func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 				continue
 			}
 			head, tail := same(from, to)
-			if head+tail < max(len(old)-1, here+below+1) || more != 0 && (len(old) < 3 || head+tail < len(old)+min(more, 0)) ||
+			if head+tail < max(len(old)-1, here+below+1) || more != 0 && (min(head, tail) == 0 || head+tail < len(old)+min(more, 0)) ||
 				more == 0 && (head+tail == len(old) || likeness(old[head], string(line(from+head))) == 0) ||
 				alnums([]byte(strings.Join(slices.Concat(old[:head], old[len(old)-tail:]), ""))) < 12 {
 				continue

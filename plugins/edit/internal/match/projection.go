@@ -530,7 +530,9 @@ func (t *Text) plainForms(old, fresh, file []byte) *strings.Replacer {
 			continue
 		}
 		seen[r] = true
-		if to := foldRune(r); to != r {
+		if to := foldRune(r); r == '—' && bytes.Contains(t.data, []byte("--")) {
+			swap = append(swap, "—", "--")
+		} else if to != r {
 			add(r, to)
 		}
 	}
