@@ -199,8 +199,8 @@ func (t *Text) adapted(c Change, r *reading, places []Range) (*reading, *Refusal
 	if c.Strictness == Exact {
 		return r, nil
 	}
-	r, refusal := t.newAlone(t.dropExtraBreak(r, places), places[0])
-	if refusal == nil {
+	r, refusal := t.newAlone(r, places[0])
+	if r = t.dropExtraBreak(r, places); refusal == nil {
 		refusal = cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
 	}
 	if refusal != nil {
@@ -269,7 +269,8 @@ func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 				continue
 			}
 			head, tail := same(from, to)
-			if head+tail < max(len(old)-1, here+below+1) || more != 0 && (min(head, tail) == 0 || head+tail < len(old)+min(more, 0)) ||
+			if head+tail < max(len(old)-1, here+below+1) ||
+				more != 0 && (min(head, tail) == 0 || head+tail < len(old)+min(more, 0)) ||
 				more == 0 && (head+tail == len(old) || likeness(old[head], string(line(from+head))) == 0) ||
 				alnums([]byte(strings.Join(slices.Concat(old[:head], old[len(old)-tail:]), ""))) < 12 {
 				continue
