@@ -34,9 +34,12 @@ func (t *Text) planElided(c Change) *Plan {
 		} else if part.New == "" && !strings.HasSuffix(part.Old, "\n") {
 			part.Old += "\n" // a line goes
 		}
-		p := t.planPart(part, hunks)
-		if p == nil || p.Pass > lastComment || len(p.Places) != 1 ||
-			i > 0 && p.Places[0].Start < out.Places[i-1].End {
+		after := 0
+		if i > 0 {
+			after = out.Places[i-1].End
+		}
+		p := t.planPart(part, hunks, after)
+		if p == nil || p.Pass > lastComment || len(p.Places) != 1 || p.Places[0].Start < after {
 			return nil
 		}
 		out.Edits, out.Places = append(out.Edits, p.Edits...), append(out.Places, p.Places...)
@@ -59,8 +62,9 @@ func (t *Text) planElided(c Change) *Plan {
 	return out
 }
 
-// planPart plans a part, a hunk or one that may stay.
-func (t *Text) planPart(c Change, hunk bool) *Plan {
+// planPart plans a part, a hunk or one that may stay. Of the places of one that stays it is the first behind the part
+// before.
+func (t *Text) planPart(c Change, hunk bool, after int) *Plan {
 	text := func(s string) string { return strings.TrimSuffix(string(toLF([]byte(s))), "\n") }
 	if hunk || text(c.Old) != text(c.New) { // line endings alone are no change
 		p, err := t.Plan(c)
@@ -70,10 +74,15 @@ func (t *Text) planPart(c Change, hunk bool) *Plan {
 		return p
 	}
 	f := t.find(c, t.readings(c))
-	if f == nil || len(f.hits) != 1 {
+	if f == nil {
 		return nil
 	}
-	return &Plan{Pass: f.number, PassName: f.name, Places: []Range{f.hits[0].Range}}
+	for _, h := range f.hits {
+		if h.Start >= after {
+			return &Plan{Pass: f.number, PassName: f.name, Places: []Range{h.Range}}
+		}
+	}
+	return nil
 }
 
 // partsAt cuts a text at the lines that are a mark.

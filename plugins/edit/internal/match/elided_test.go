@@ -22,6 +22,8 @@ func TestLinesLeftOutOfBothStrings(t *testing.T) {
 			strings.Replace(data, "\treturn nil\n", "", 1)},
 		{"a part with other line endings, and one more", "\tcheck(name)\r\n\t...\r\n\tstore(name)\r\n\treturn nil",
 			"\tverify(name)\n\t...\n\tstore(name)\n\treturn nil\n", strings.Replace(data, "check", "verify", 1)},
+		{"a part at more places that stays", "\tload(name)\n\t...\n}\n", "\tload(x)\n\t...\n}\n",
+			strings.Replace(data, "load(name)", "load(x)", 1)},
 		{"a line that comes", "\tcheck(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			"\tcheck(name)\n\tlog(name)\n\t// ... existing code ...\n\tstore(name)\n",
 			strings.Replace(data, "\tlock", "\tlog(name)\n\tlock", 1)},
@@ -43,7 +45,7 @@ func TestLinesLeftOutOfBothStrings(t *testing.T) {
 	for name, c := range map[string]Change{
 		"in one only":           {Old: "\tcheck(name)\n\t...\n\treturn nil\n", New: "\tverify(name)\n\treturn nil\n"},
 		"in another order":      {Old: "\tunlock()\n\t...\n\tcheck(name)\n", New: "\tunlock(x)\n\t...\n\tcheck(name)\n"},
-		"a part at more places": {Old: "\tcheck(name)\n\t...\n}\n", New: "\tverify(name)\n\t...\n}\n"},
+		"a part at more places": {Old: "\tcheck(name)\n\t...\n}\n", New: "\tcheck(name)\n\t...\n}\n\nvar x int\n"},
 		"a part of nothing":     {Old: "\t...\n\tcheck(name)\n", New: "\t...\n\tverify(name)\n"},
 		"a part that is gone":   {Old: "\tcheck(name)\n\t...\n\tdrop(it)\n", New: "\tverify(name)\n\t...\n\tdrop(it)\n"},
 		"of all places":         {Old: "\tcheck(name)\n\t...\n\treturn nil\n", New: "\tx(name)\n\t...\n\treturn nil\n", All: true},
