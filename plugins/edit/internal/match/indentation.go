@@ -156,7 +156,10 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 		return ind, true
 	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
 		return ind, !m.mixed && len(ind)%m.to == 0
-	case m.contradictory: // the match shows several
+	case m.contradictory: // the match shows several, of this one or of others
+		file, ok = known, isKnown && !slices.ContainsFunc(m.samples, func(s sample) bool {
+			return s.old == ind && s.file != known
+		})
 	case isKnown:
 		file, ok = known, true
 	default:

@@ -116,6 +116,12 @@ func TestOneLineIsIndentedInAnotherWay(t *testing.T) {
 	} {
 		refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh})
 	}
+	const block = "{\n\techo one\n\techo two\n\techo three\n}\n" // what the odd line shows is about another depth
+	old := strings.Replace(block, "\techo two", "echo two", 1)
+	_, got := planned(t, "a.sh", block, Change{Old: old, New: strings.Replace(old, "}", "\techo four\n}", 1)})
+	if got != strings.Replace(block, "}", "\techo four\n}", 1) {
+		t.Errorf("a line at the left edge by mistake:\n%s", got)
+	}
 }
 
 // New lines that are indented as the file already are not indented once more because old_string lost its indentation.
