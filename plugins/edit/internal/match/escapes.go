@@ -434,7 +434,8 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 	var best *unescaper
 	var text string
 	most := 0
-	single := !strings.Contains(strings.TrimSuffix(r.new, "\n"), "\n") && t.wholeLines(place)
+	single := !strings.Contains(strings.TrimSuffix(r.new, "\n"), "\n") &&
+		(t.wholeLines(place) || len(r.old.filledLines(3)) > 2)
 	stray := single && t.straysBreak(r, place)
 	for _, e := range escapings {
 		if m, s, n := t.evidence(e, r.new, old, single, stray); n > most {

@@ -307,6 +307,12 @@ func TestBreaksOfNewAlone(t *testing.T) {
 	if got != "{\n  \"a\": {\n    \"b\": 2\n  }\n}\n" {
 		t.Errorf("no break at the end of a text of data: %q", got)
 	}
+	const sql = "CREATE f\nLANGUAGE C STRICT;\n\nCREATE TABLE a (\n\tb INT\n);\n"
+	_, got = planned(t, "a.sql", sql, Change{Old: "STRICT;\n\nCREATE TABLE a (\n\tb INT\n);\n",
+		New: `STRICT;\n\nCREATE TABLE a (\n\tb INT8\n);\n`})
+	if got != strings.Replace(sql, "INT", "INT8", 1) {
+		t.Errorf("the first line is a part: %q", got)
+	}
 }
 
 // Line breaks that are escaped on purpose stay, in strings, in texts and in patterns, though old_string has lines.

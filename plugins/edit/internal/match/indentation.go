@@ -65,9 +65,6 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 // deep than those of the place before one that stays: a block put around lines, or taken away, may make some as deep by
 // chance.
 func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
-	if a.headCut {
-		return false
-	}
 	file, was := map[string][]string{}, map[string][]string{}
 	for _, b := range a.blocks {
 		if key := old.key(min(b.o0, len(old.lines)-1)); b.single() && key != "" {
@@ -80,6 +77,9 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	count := fresh.counts(0, len(fresh.lines))
 	for j := range fresh.lines {
 		key, own := fresh.key(j), leading(fresh.text(j))
+		if j == 0 && a.headCut {
+			continue
+		}
 		if moved+stayed == 0 && key != "" && !strings.HasPrefix(own, margin) && !t.staysLeft(string(fresh.text(j))) {
 			return false
 		}

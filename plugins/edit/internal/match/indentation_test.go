@@ -116,6 +116,11 @@ func TestOneLineIsIndentedInAnotherWay(t *testing.T) {
 	} {
 		refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh})
 	}
+	const vim = "\t\t\t\\ 'one': 1,\n\t\t\t\\ 'two': 2,\n" // the place begins within a line
+	const more = "\t\t\t\\ 'three': 3,\n"
+	if _, got := planned(t, "a.vim", vim, Change{Old: "one': 1,\n\\ 'two': 2,\n", New: vim[6:] + more}); got != vim+more {
+		t.Errorf("new_string alone is indented as the file: %q", got)
+	}
 	const block = "{\n\techo one\n\techo two\n\techo three\n}\n" // what the odd line shows is about another depth
 	old := strings.Replace(block, "\techo two", "echo two", 1)
 	_, got := planned(t, "a.sh", block, Change{Old: old, New: strings.Replace(old, "}", "\techo four\n}", 1)})

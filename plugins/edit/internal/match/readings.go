@@ -444,9 +444,11 @@ func (t *Text) newAlone(r *reading, place Range) (*reading, *Refusal) {
 	if r.name != "" {
 		return r, nil
 	}
-	if fresh, ok, refusal := t.numbersAlone(r, at); ok || refusal != nil {
-		return r.with(fresh, "new_string had line numbers at the start of its lines, which old_string and the file do not "+
-			"have; they were left out."), refusal
+	if fresh, ok, refusal := t.numbersAlone(r, at); refusal != nil {
+		return r, refusal
+	} else if ok {
+		r = r.with(fresh, "new_string had line numbers at the start of its lines, which old_string and the file do not "+
+			"have; they were left out.")
 	}
 	if fresh, ok, refusal := t.formsAlone(r, place); refusal != nil {
 		return r, refusal
