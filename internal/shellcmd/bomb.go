@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What starts processes without end.
+// What starts processes without end, and where tests say that variables have no value.
 
 // isForkBomb finds a function that calls itself more than once, or in the background: each call starts several,
 // without end. A call with arguments may end, as one that walks through folders does.
@@ -64,4 +64,53 @@ func (w *walker) onlyStarts(list []*syntax.Stmt) {
 	if !slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !s.Background }) {
 		w.all.bomb = "a loop without end starts processes in the background, and waits for none"
 	}
+}
+
+// An emptyPart is a part of the commands that only run where some variables have no value.
+type emptyPart struct {
+	names []string
+	in    span
+}
+
+// keepEmpty records that for the commands from an index on, which run where the last of some statements succeeds, or
+// fails; text is what they are in.
+func (w *walker) keepEmpty(from int, ok bool, text string, after ...*syntax.Stmt) {
+	if len(after) == 0 {
+		return
+	}
+	if names := onlyTaken(w.emptyAfter(after[len(after)-1], ok, maxTests), text); len(names) > 0 {
+		w.all.empty = append(w.all.empty, emptyPart{names, span{from, len(w.all.commands)}})
+	}
+}
+
+// maxTests is how many tests with && or || between them are looked at.
+const maxTests = 4
+
+// emptyAfter are the variables that have no value where a statement has succeeded, or failed.
+func (w *walker) emptyAfter(s *syntax.Stmt, ok bool, left int) []string {
+	ok = ok != s.Negated
+	if c, both := s.Cmd.(*syntax.BinaryCmd); both && left > 0 &&
+		(c.Op == syntax.AndStmt && ok || c.Op == syntax.OrStmt && !ok) {
+		return append(onlyTaken(w.emptyAfter(c.X, ok, left-1), w.slice(c.Y)), w.emptyAfter(c.Y, ok, left-1)...)
+	}
+	if s.Cmd == nil {
+		return nil
+	}
+	m := emptyTest().FindStringSubmatch(w.slice(s.Cmd))
+	if m == nil || (m[2] == "-z" || m[4] == "=" || m[4] == "==") == (m[1] != "") == ok {
+		return nil
+	}
+	return m[3:4]
+}
+
+// emptyTest is a test of whether a variable has a value.
+var emptyTest = lazy.Regexp(`^(?:\[\[?|test)\s+(!\s+)?(?:(-[zn])\s+)?"?\$\{?(\w+)(?::?-)?\}?"?` +
+	`(?:\s+(=|==|!=)\s+(?:""|''))?(?:\s+\]\]?)?$`)
+
+// onlyTaken are the names of the variables that a text does not name but to take their values.
+func onlyTaken(names []string, text string) []string {
+	if len(names) == 0 || setsAny().MatchString(text) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return timesNamed(name, text, 1) > 0 })
 }

@@ -126,9 +126,12 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) folderFlow {
 		cond = w.stmts(c.Cond, dirs)
 	}
 	w = w.maybeRuns()
+	from := len(w.all.commands)
 	out := join(cond.bad, w.stmts(c.Then, cond.ok))
-	if c.Else != nil {
-		return join(out.ok, w.ifClause(c.Else, cond.bad))
+	w.keepEmpty(from, true, w.slice(c), c.Cond...)
+	if from = len(w.all.commands); c.Else != nil {
+		out = join(out.ok, w.ifClause(c.Else, cond.bad))
+		w.keepEmpty(from, false, w.slice(c), c.Cond...)
 	}
 	return out
 }

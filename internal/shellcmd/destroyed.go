@@ -69,8 +69,9 @@ var (
 	// inherited are variables that a shell is started with, or sets itself.
 	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|` +
 		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|_|[^A-Za-z_].*)$`)
-	// guarded is a test that fails for a variable without a value, or for one with a value.
-	guarded = lazy.Regexp(`(?:\[\[?|\btest) (?:! )?(?:-[nzde] )?"\$\{?(\w+)(?::-)?\}?"|\[\[ (?:! )?-[nzde] \$\{?(\w+)\b`)
+	// guarded is a test that fails for a variable without a value, or for one with a value, or what ends the shell then.
+	guarded = lazy.Regexp(`(?:\[\[?|\btest) (?:! )?(?:-[nzde] )?"\$\{?(\w+)(?::-)?\}?"|` +
+		`\[\[ (?:! )?-[nzde] \$\{?(\w+)\b|\$\{(\w+):?\?`)
 	// setsAny are commands that may set a variable without naming it, and set -u, with which none is empty.
 	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|nounset)\b|(^|[\s;&|({])\.\s|` +
 		`\bset\s+-\w*u`)
@@ -81,6 +82,7 @@ type wholeText struct {
 	text  string
 	words map[string]bool // but those behind $ or {, which take a value; nil before the lookup
 	sets  bool            // one of setsAny is in it
+	tests bool            // and what may look at whether there are arguments
 
 	walked int // how much of substitutions was walked, in commands as in maxGiven
 }
@@ -93,11 +95,18 @@ func (f *floor) unset(name string) bool {
 	}) {
 		return false
 	}
-	w := f.outer
+	w := f.outer.read()
+	return !w.sets && !w.words[name]
+}
+
+// read looks that up.
+func (w *wholeText) read() *wholeText {
 	if w.words == nil {
 		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
+		w.tests = slices.ContainsFunc([]string{"[ ", "[[ ", "test ", "case ", "while ", "until ", "$#", "${#", ":?", ":=",
+			"?}"}, func(part string) bool { return strings.Contains(w.text, part) })
 		for _, m := range guarded().FindAllStringSubmatch(w.text, -1) {
-			w.words[m[1]+m[2]] = true
+			w.words[m[1]+m[2]+m[3]] = true
 		}
 		for i := 0; i < len(w.text); i++ {
 			begin := i
@@ -109,7 +118,7 @@ func (f *floor) unset(name string) bool {
 			}
 		}
 	}
-	return !w.sets && !w.words[name]
+	return w
 }
 
 // rootOfProcess is another path of the root.
@@ -162,7 +171,7 @@ func (f *floor) redirects(c *Command) string {
 		case device().MatchString(target):
 			return wholeDisk
 		case target == sysrq:
-			return "it would stop the machine"
+			return stops
 		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && accounts.Has(target):
 			return wholeSystem
 		}
@@ -180,7 +189,7 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 		to = valuesOf(f.texts(c.Args))
 	}
 	if name != "rm" && slices.ContainsFunc(to, func(file string) bool { return path.Clean(file) == sysrq }) {
-		return "it would stop the machine"
+		return stops
 	}
 	switch name {
 	case "tee":
@@ -225,8 +234,13 @@ var deviceUses = sync.OnceValue(func() map[string][]use {
 		{unnamed, `nvme format|sanitize|write-zeroes, zpool destroy, zfs destroy -r|-R, flashrom -w|-E, dmsetup remove_all,
 			vgremove|lvremove -f|-y|--force|--yes,
 			diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk`},
+		{stops, `reboot|poweroff|halt|shutdown !--help !--version !-c !-k !--show !-w !--wtmp-only,
+			systemctl|loginctl reboot|poweroff|halt|kexec|soft-reboot !--help !-H !--host !-M,
+			systemctl start|isolate reboot.target|poweroff.target|halt.target, init|telinit 0|6`},
 	}.uses()
 })
+
+const stops = "it would stop the machine"
 
 var fileValue = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
 
@@ -240,8 +254,11 @@ func valuesOf(args []string) (files []string) {
 	return files
 }
 
-// disks examines programs that write to devices.
-func disks(name string, args, operands []string) string {
+// elsewhere reports a way to run something on another machine.
+func elsewhere(via string) bool { return strings.HasSuffix(via, "ssh") }
+
+// machine examines programs that write to devices, or stop the machine.
+func (f *floor) machine(c *Command, name string, args, operands []string) string {
 	onDevice := func(file string) bool { return device().MatchString(path.Clean(file)) }
 	has := func(token string) bool {
 		switch {
@@ -265,6 +282,12 @@ func disks(name string, args, operands []string) string {
 		switch u.says {
 		case unnamed:
 			return wholeDisk
+		case stops: // this one, by its own program
+			if _, function := f.bodies[name]; !function && !c.maybe && !slices.ContainsFunc(c.Via, elsewhere) &&
+				(path.IsAbs(c.Program.Text) || !strings.Contains(c.Program.Text, "/")) {
+				return stops
+			}
+			continue
 		case "last":
 			files = operands[min(len(operands), max(1, len(operands)-1)):] // which is not the only one
 		case "value":

@@ -150,8 +150,13 @@ func (f *floor) text(w Word) string {
 			if other, indirect := strings.CutPrefix(name, "!"); indirect {
 				name = f.values[other]
 			}
-			switch value, known := f.values[name]; {
-			case known && value == "" && strings.HasPrefix(m[2], ":?"): // it fails
+			value, known := f.values[name]
+			if slices.Contains(f.empty, name) && (value == "" || strings.ContainsAny(value, "$`")) {
+				value, known = "", true
+			}
+			switch {
+			case known && value == "" && strings.HasPrefix(m[2], ":?"), // it fails
+				f.lists[name] && f.noItems(value): // the loop runs for none
 				return found
 			case known && (value != "" || m[2] == "" || !fallbacks().MatchString(m[2]) || m[2][0] != ':'):
 				if index, of := strings.CutPrefix(found, "${"+m[1]+"["); m[1] != "" && of && index[0]-'0' < 10 {

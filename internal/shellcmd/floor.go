@@ -62,13 +62,19 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 	var depth int
 	for i := range s.Commands {
 		c := &s.Commands[i]
+		f.empty = nil
+		for _, part := range s.empty {
+			if i >= part.in.from && i < part.in.to {
+				f.empty = append(f.empty, part.names...)
+			}
+		}
 		if outside != nil && len(c.Via) <= depth {
 			f.values, outside = outside, nil
 		}
 		values := f.values
 		if inBody[i] { // its arguments are those of a call
 			f.values = maps.Clone(f.values)
-			f.positional(nil)
+			f.positional(nil, false)
 		}
 		if why := f.command(i); why != "" {
 			return shorten(c.Text) + ": " + why + f.hint
@@ -144,7 +150,7 @@ var suspects = []string{
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
 	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/", "base64", "xxd", "rev ", "tr ",
-	"flashrom", "dmsetup", "delete-dir",
+	"flashrom", "dmsetup", "delete-dir", "reboot", "shutdown", "halt", "poweroff", "init 0", "init 6",
 	`\x6`, `\x7`, `\14`, `\15`, `\16`, `\17`,
 }
 
@@ -176,6 +182,7 @@ type floor struct {
 	entered  []string          // the folders of cd and pushd that the walk does not follow, each in the one before
 	bodies   map[string][]int  // the commands of functions, by their names
 	lists    map[string]bool   // variables of loops
+	empty    []string          // variables that have no value where the command runs
 	files    map[string]string // what the text has written to files
 
 	extra extra  // what another command adds to the one that is examined
@@ -232,7 +239,9 @@ func (f *floor) command(i int) string {
 	why, gone := "", []string(nil) // the files that are deleted
 	switch name {
 	case "set":
-		f.positional(operands)
+		if len(args) > 0 && (args[0] == "--" || args[0] == "" || args[0][0] != '-' && args[0][0] != '+') {
+			f.arguments(operands)
+		}
 	case "shift":
 		f.shift(operands)
 	case "pushd":
@@ -305,7 +314,7 @@ func (f *floor) command(i int) string {
 	if why != "" || len(gone) > 0 && name == "find" {
 		return why
 	}
-	if why = disks(name, args, operands); why != "" {
+	if why = f.machine(c, name, args, operands); why != "" {
 		return why
 	}
 	return cmp.Or(f.overwrites(c, name, operands), f.program(name, append(args, c.documents()...)), f.fed(i, name))

@@ -419,6 +419,84 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 	}
 }
 
+// Where a test has found that a variable has no value, it is empty, and where it has found one, it is not.
+func TestCatastropheWhereTestsFindNoValue(t *testing.T) {
+	t.Parallel()
+	at := Context{Dir: "/w/a", Root: "/w/a", Env: []string{"X"}}
+	const none, some = "EMPTY", "FILLED"
+	for form, denied := range map[string]bool{
+		none + " && rm -rf $X/*": true, none + " && [ -d a ] && sudo rm -rf \"$X\"/*": true, "if EMPTY; then rm -rf \"$X\"/*; fi": true,
+		"if ls; then ls; elif EMPTY; then cd \"$X/\" && rm -rf *; fi": true, "FILLED || { ls; find \"$X\"/ -delete; }": true,
+		"if FILLED; then ls; else rm -rf \"${X}\"/*; fi": true, "X=$(cat a); EMPTY && rm -rf \"$X\"/*": true,
+		"read X; if EMPTY && [ -d a ]; then rm -rf \"$X\"/*; fi": true, "(FILLED || ls b) || rm -rf \"$X\"/*": false,
+		"EMPTY || rm -rf \"$X\"/*": false, "FILLED && rm -rf \"$X\"/*": false, "if EMPTY; then exit; fi; rm -rf \"$X\"/*": false,
+		"EMPTY && exit; rm -rf \"$X\"/*": false, "FILLED || exit; rm -rf \"$X\"/*": false, "EMPTY && X=a && rm -rf \"$X\"/*": false,
+		"if EMPTY; then X=a; rm -rf \"$X\"/*; fi": false, "if EMPTY; then ls; else rm -rf \"$X\"/*; fi": false,
+		"EMPTY && : ${X:=a} && rm -rf \"$X\"/*": false, "EMPTY && rm -rf \"${X:-a}\"/* \"${X:?}\"/*": false,
+		"EMPTY && . ./a && rm -rf \"$X\"/*": false, "EMPTY || [ -d a ] && rm -rf \"$X\"/*": false, "EMPTY && rm -rf a/\"$X\"": false,
+		"X=a; EMPTY && rm -rf \"$X\"/*": false, "if EMPTY || [ -z \"$Y\" ]; then rm -rf \"$X\"/*; fi": false,
+	} {
+		for _, empty := range []string{`[ -z "$X" ]`, `test -z "$X"`, `[[ -z $X ]]`, `[ "${X:-}" = "" ]`, `[[ $X == '' ]]`, `! [ -n "$X" ]`, `[ ! "$X" ]`} {
+			for _, filled := range []string{`[ -n "${X}" ]`, `[ "$X" ]`, `test "$X" != ""`, `[[ ! -z $X ]]`, `! [ -z "$X" ]`} {
+				text := strings.NewReplacer(none, empty, some, filled).Replace(form)
+				if why := Catastrophe(text, at); (why != "") != denied {
+					t.Errorf("%s: %q", text, why)
+				}
+			}
+		}
+	}
+}
+
+// Arguments that a function or script is not given are empty, unless the text looks at that, and no loop runs for none.
+func TestCatastropheByMissingArguments(t *testing.T) {
+	t.Parallel()
+	for text, denied := range map[string]bool{
+		`f() { rm -rf "$1"/*; }; f`: true, `f() { rm -rf $1/*; }; f`: true, `f() { local d="$1"; rm -rf "$d"/*; }; f`: true,
+		`function f { cd "/$1" && rm -rf *; }; f`: true, `f() { rm -rf "$2"/*; }; f a`: true, `f() { shift; rm -rf "$1"/*; }; f a`: true,
+		`g() { f "$@"; }; f() { rm -rf "$1"/*; }; g`: true, `f() { set -e; rm -rf "$1"; }; f /`: true, `set -- /; set -x; rm -rf "$1"`: true,
+		"cat > a <<'E'\nD=$1\nrm -rf \"$D\"/*\nE\nbash a": true, `f() { for d in "$@"; do rm -rf "$d"; done; }; f a /`: true,
+		`f() { rm -rf "$1"/*; }`: false, `f() { rm -rf "$1"/*; }; f a`: false, `f() { rm -rf "$1"/*; }; f "$@"`: false,
+		`f() { rm -rf "$1"/*; }; f $(cat a)`: false, `f() { rm -rf "$1"/*; }; for i in a b; do f $i; done`: false,
+		`f() { rm -rf "${1:?}"/*; }; f`: false, `f() { : "${1?}"; rm -rf "$1"/*; }; f`: false, `f() { [ $# = 1 ] || return; rm -rf "$1"/*; }; f`: false,
+		`f() { [ -z $1 ] && return; rm -rf "$1"/*; }; f`: false, `f() { case $1 in a) rm -rf "$2"/*;; esac; }; f`: false,
+		`f() { local d=$1; [ -n "$d" ] || return; rm -rf "$d"/*; }; f`: false, `set -eu; f() { rm -rf "$1"/*; }; f`: false,
+		`f() { while (($#)); do rm -rf "$1"/*; shift; done; }; f a`: false, `f() { rm -rf "$1/build" ~/a/"$1"; }; f`: false,
+		`f() { for d in "$@"; do rm -rf "$d"/*; done; }; f`: false, `for d; do rm -rf "$d"/*; done`: false, `for d in $X; do rm -rf "$d"/*; done`: false,
+		`a=(); for d in "${a[@]}"; do rm -rf "$d"/*; done`: false, `a=(); while read -r x; do a+=("$x"); done; for d in "${a[@]}"; do rm -rf "$d"/*; done`: false,
+		`: "${X:?}"; rm -rf "$X"/*`: false, `[ -n "${X:?a}" ] && rm -rf "$X"/*`: false,
+	} {
+		if why := Catastrophe(text, Context{Dir: "/w/a", Root: "/w/a"}); (why != "") != denied {
+			t.Errorf("%s: %q", text, why)
+		}
+	}
+}
+
+// This machine is not stopped, and others may be.
+func TestCatastropheByStoppingTheMachine(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []string{"reboot", "/sbin/reboot -f", "shutdown now", "shutdown", "shutdown -r +5", "halt", "poweroff",
+		"systemctl reboot", "systemctl -i poweroff", "systemctl isolate reboot.target", "init 0", "telinit 6", "loginctl reboot"} {
+		for form, denied := range map[string]bool{"%s": true, "sudo %s": true, "(sleep 5; %s) &": true, "bash -c 'sleep 5 && %s'": true,
+			"echo %s | sudo sh": true, "ls && %s": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
+			"ssh host %s": false, "ssh host 'sudo %s'": false, "sshpass -p x ssh host %s": false, "vagrant ssh -c '%s'": false,
+			"ssh host <<'E'\n%s\nE": false, "docker exec a %s": false, "docker compose exec a sh -c '%s'": false, "kubectl exec a -- %s": false,
+			"echo '%s'": false, "man %s": false, "sudo %s --help": false, "git commit -m '%s'": false, "npm run %s": false, "make %s": false} {
+			text := strings.ReplaceAll(form, "%s", stop)
+			if why := Catastrophe(text, Context{Dir: "/w/a", Root: "/w/a"}); (why != "") != denied &&
+				!strings.HasPrefix(form, "sudo %s -") {
+				t.Errorf("%s: %q", text, why)
+			}
+		}
+	}
+	for _, text := range []string{"shutdown -c", "shutdown -k now", "reboot --help", "systemctl status reboot.target", "systemctl cat reboot.target",
+		"systemctl -H host reboot", "./reboot", "init --help", "git init 0", "tmux kill-session -t reboot", "xcrun simctl shutdown all",
+		"shutdown() { kill $p; }; trap shutdown EXIT", "halt() { exit 1; }; ls || halt a", "systemctl restart nginx"} {
+		if why := Catastrophe(text, Context{Dir: "/w/a", Root: "/w/a"}); why != "" {
+			t.Errorf("%s: %q", text, why)
+		}
+	}
+}
+
 // Neither length nor invisible characters hide it.
 func TestCatastropheBehindPadding(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	c := &f.commands[i]
 	if body := f.bodies[name]; body != nil {
 		values := maps.Clone(f.values)
-		f.positional(args)
+		f.arguments(args)
 		f.bodies[name] = nil // which ends a function that calls itself
 		why = f.again(body)
 		f.values, f.bodies[name] = values, body
@@ -320,12 +320,19 @@ func wholeTrees(args []string) (folders []string) {
 	return folders
 }
 
-// positional sets $1 and the others.
-func (f *floor) positional(args []string) {
+// arguments sets $1 and the others, and those that are missing, if all are known and the text does not look at that.
+func (f *floor) arguments(args []string) {
+	f.positional(args, !strings.ContainsAny(strings.Join(args, ""), "$`*") && !f.outer.read().tests && !f.outer.sets)
+}
+
+// positional sets $1 and the others; with all those that are missing are empty.
+func (f *floor) positional(args []string, all bool) {
 	for i := range 9 {
 		delete(f.values, strconv.Itoa(i+1))
 		if i < len(args) {
 			f.values[strconv.Itoa(i+1)] = args[i]
+		} else if all {
+			f.values[strconv.Itoa(i+1)] = ""
 		}
 	}
 	f.values["@"] = strings.Join(args, " ")
@@ -344,7 +351,8 @@ func (f *floor) shift(operands []string) {
 			rest = append(rest, value)
 		}
 	}
-	f.positional(rest)
+	last, all := f.values["9"]
+	f.positional(rest, all && last == "")
 }
 
 // shellArguments sets those of bash -c TEXT NAME ARGUMENTS, and of bash -s ARGUMENTS.
@@ -352,10 +360,10 @@ func (f *floor) shellArguments(args []string) {
 	if i := slices.IndexFunc(args, func(a string) bool { return optionOf(a, "-c") }); i >= 0 {
 		if i+2 < len(args) {
 			f.values["0"] = args[i+2]
-			f.positional(args[i+3:])
+			f.positional(args[i+3:], false)
 		}
 	} else if i := slices.Index(args, "-s"); i >= 0 {
-		f.positional(args[i+1:])
+		f.positional(args[i+1:], false)
 	}
 }
 
@@ -388,6 +396,13 @@ func (f *floor) nested(text string) string {
 		return ""
 	}
 	return catastropheIn(text, f.outer, f.at, f.left)
+}
+
+// noItems reports the words of a loop that are surely none: an array, or a variable that falls apart, without a value.
+func (f *floor) noItems(words string) bool {
+	m := variable().FindStringSubmatch(words)
+	return words == "" || m != nil && m[0] == strings.Trim(words, `"`) && m[2] == "" && !homeVariable(m[1]+m[3]) &&
+		(words[0] == '$' || strings.Contains(words, "@")) && f.values[m[1]+m[3]] == ""
 }
 
 // isList reports a word with a variable of a loop, which is given its words one by one.

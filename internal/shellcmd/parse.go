@@ -35,6 +35,7 @@ type Script struct {
 	bomb   string            // what starts processes without end
 	values map[string]string // known values of variables
 	lists  map[string]bool   // those that are the words of a loop
+	empty  []emptyPart
 }
 
 // A Command is one simple command.
@@ -114,6 +115,7 @@ func walk(text string) (s *Script, err error) {
 	w := &walker{src: text, all: &sharedState{outer: &wholeText{text: unquoted.Replace(text)}}}
 	defer func() {
 		s.Commands, s.bomb, s.values, s.lists = w.all.commands, w.all.bomb, w.all.values, w.all.lists
+		s.empty = w.all.empty
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
 			s.Commands[0].severeDoubt("more may be run in it than can be looked at")
 		}

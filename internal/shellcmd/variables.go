@@ -305,26 +305,34 @@ func (w *walker) namedOnce(name string) bool {
 	if once, known := w.once[name]; known {
 		return once
 	}
-	times := 0
-	for from := 0; times < 2; {
-		at := strings.Index(w.src[from:], name)
+	if w.once == nil {
+		w.once = map[string]bool{}
+	}
+	w.once[name] = timesNamed(name, w.src, 2) == 1
+	return w.once[name]
+}
+
+// timesNamed is how often, or the most that counts, a text names a variable but to take its value.
+func timesNamed(name, text string, most int) (times int) {
+	for from := 0; times < most; {
+		at := strings.Index(text[from:], name)
 		if at < 0 {
 			break
 		}
 		at += from
-		before := w.src[:at]
-		if from = at + len(name); (at == 0 || !isWordByte(w.src[at-1])) && (from == len(w.src) || !isWordByte(w.src[from])) &&
-			!strings.HasSuffix(before, "$") && !strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "${") &&
+		before := text[:at]
+		if from = at + len(name); (at == 0 || !isWordByte(text[at-1])) && (from == len(text) || !isWordByte(text[from])) &&
+			!strings.HasSuffix(before, "$") && !strings.HasSuffix(before, "/") &&
+			(!strings.HasSuffix(before, "${") || fallbackSets(text[from:])) &&
 			!strings.HasSuffix(before, " -") { // as in mktemp -d
 			times++
 		}
 	}
-	if w.once == nil {
-		w.once = map[string]bool{}
-	}
-	w.once[name] = times == 1
-	return times == 1
+	return times
 }
+
+// fallbackSets reports what follows a name in ${X:=a}.
+func fallbackSets(rest string) bool { return strings.HasPrefix(strings.TrimPrefix(rest, ":"), "=") }
 
 // computedName is in a text that sets or unsets a variable whose name is only known when it runs.
 var computedName = lazy.Regexp(`\b(?:read|declare|typeset|local|export|readonly|unset|mapfile|readarray)` +

@@ -27,8 +27,9 @@ type sharedState struct {
 	values    map[string]string // known values of variables
 	lists     map[string]bool   // those that are the words of a loop
 	tested    int               // how many commands there were when the last test, or negation, was walked
-	homes     map[int]string    // variables that place the settings of programs in a folder for all, see followHomes
-	outer     *wholeText        // the whole text, without quotes
+	empty     []emptyPart
+	homes     map[int]string // variables that place the settings of programs in a folder for all, see followHomes
+	outer     *wholeText     // the whole text, without quotes
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.
@@ -219,13 +220,15 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 		if c.X.Negated {
 			w.all.tested = len(w.all.commands)
 		}
-		right := w.maybeRuns()
+		right, to := w.maybeRuns(), len(w.all.commands)
 		right.either = w.either || w.all.tested > from
 		y := right.stmt(c.Y, x.ok)
+		w.keepEmpty(to, true, w.slice(c.Y), c.X)
 		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
-		x := w.stmt(c.X, dirs)
+		x, to := w.stmt(c.X, dirs), len(w.all.commands)
 		y := w.maybeRuns().stmt(c.Y, x.bad)
+		w.keepEmpty(to, false, w.slice(c.Y), c.X)
 		return folderFlow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(w.all.commands)
