@@ -703,10 +703,7 @@ const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {
 	if c.Name == "go" {
-		const values = "-C -exec -tags -ldflags -gcflags -asmflags -mod -modfile -overlay -p -pgo -toolexec"
-		operands, _ := splitOptions(c.Args, values)
-		return len(operands) > 1 && operands[0].Text == "run" && strings.Contains(operands[1].Text, "@") &&
-			!goTools.Any(func(from string) bool { return strings.HasPrefix(operands[1].Text, from) })
+		return c.foreignModule("run") != ""
 	}
 	from := func(a Word) bool { return fetched().MatchString(a.Text) && !registry().MatchString(a.Text) }
 	for i, a := range c.Args {
@@ -720,6 +717,21 @@ func (c *Command) runsAddress() bool {
 		}
 	}
 	return false
+}
+
+// foreignModule is the name of the program that a sub-command of go fetches and builds, "" if many use its module.
+func (c *Command) foreignModule(sub string) string {
+	const values = "-C -exec -tags -ldflags -gcflags -asmflags -mod -modfile -overlay -p -pgo -toolexec"
+	operands, _ := splitOptions(c.Args, values)
+	if c.Name != "go" || len(operands) < 2 || operands[0].Text != sub ||
+		goTools.Any(func(from string) bool { return strings.HasPrefix(operands[1].Text, from) }) {
+		return ""
+	}
+	module, _, versioned := strings.Cut(operands[1].Text, "@")
+	if version, major := strings.CutPrefix(path.Base(module), "v"); major && digits(version) {
+		module = path.Dir(module)
+	}
+	return when(versioned, path.Base(module))
 }
 
 // harm says why a command could do much harm, "" if it could not.

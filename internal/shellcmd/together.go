@@ -27,6 +27,7 @@ type fileFlow struct {
 	script               *Script
 	at                   Context
 	downloaded, unpacked []string          // files, and folders
+	installed            []string          // programs of modules that go has fetched
 	computed             []string          // files that hold what another command has computed
 	content              map[string]string // the texts in files
 	remotes              []string          // of git, that the text adds
@@ -39,19 +40,26 @@ type fileFlow struct {
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	f := fileFlow{script: s, at: c, modules: map[string]bool{}, content: map[string]string{}, seen: map[string]bool{}}
+	flows := map[string]*fileFlow{} // of the text, and of each that others may run
 	for i := range s.Commands {
-		if !s.Commands[i].maybe {
-			why = append(why, f.runs(&s.Commands[i])...)
-			f.follow(i)
+		part, key := &s.Commands[i], ""
+		if part.maybe {
+			key = strings.Join(part.Via, "\n")
 		}
+		f := flows[key]
+		if f == nil {
+			f = &fileFlow{script: s, at: c, modules: map[string]bool{}, content: map[string]string{}, seen: map[string]bool{}}
+			flows[key] = f
+		}
+		why = append(why, f.runs(part)...)
+		f.follow(i)
 	}
 	return why
 }
 
 // fetches reports commands of which one downloads.
-func (f *fileFlow) fetches(in span) bool {
-	return slices.ContainsFunc(f.script.Commands[in.from:in.to], func(c Command) bool { return c.downloads() })
+func (s *Script) fetches(in span) bool {
+	return slices.ContainsFunc(s.Commands[in.from:in.to], func(c Command) bool { return c.downloads() })
 }
 
 // isDownloaded reports a word that is such a file, perhaps behind an option.
@@ -66,13 +74,13 @@ func (f *fileFlow) runs(part *Command) (why []string) {
 		strings.Contains(part.Program.Text, "/"))
 	given := func(a Word) bool { return a.Static && program().MatchString(a.Text) && f.isDownloaded(part, a) }
 	switch {
-	case part.patches() && (f.fetches(part.input) || slices.ContainsFunc(part.inputs(), func(a Word) bool {
+	case part.patches() && (f.script.fetches(part.input) || slices.ContainsFunc(part.inputs(), func(a Word) bool {
 		return f.isDownloaded(part, a) || a.kind == source && strings.Contains(a.Text, "http")
 	})):
 		why = append(why, part.Text+": it changes files as what was downloaded says")
 	case ran != "" && slices.Contains(f.downloaded, ran), part.runsFrom(f.unpacked),
 		(unseen(part) != "" || editors.Has(part.Name)) && slices.ContainsFunc(part.Args, given),
-		len(f.modules) > 0 && part.imports(f.modules),
+		len(f.modules) > 0 && part.imports(f.modules), slices.Contains(f.installed, part.Name),
 		slices.ContainsFunc(f.unpacked, func(folder string) bool { return under(at, folder) }) && part.importsOther(),
 		f.entry && unseen(part) != "":
 		why = append(why, part.Text+": it runs what was downloaded")
@@ -126,6 +134,9 @@ func (f *fileFlow) follow(i int) {
 	if folder := part.clones(); folder != "" {
 		f.unpacked, f.modules[path.Base(folder)] = append(f.unpacked, part.found(folder)), true
 	}
+	if program := part.foreignModule("install"); program != "" {
+		f.installed = append(f.installed, program)
+	}
 	sub, rest := part.gitArgs()
 	if sub == "remote" && len(rest) > 2 && rest[0].Text == "add" && address().MatchString(rest[len(rest)-1].Text) {
 		f.remotes = append(f.remotes, rest[len(rest)-2].Text)
@@ -144,7 +155,7 @@ func (f *fileFlow) follow(i int) {
 	files = slices.Concat(part.written(), part.redirected(), files)
 	next := min(i+1, len(f.script.Commands)-1)
 	wraps := len(f.script.Commands[next].Via) > len(part.Via) && f.script.Commands[next].downloads()
-	fetches, copies := part.downloads() || f.fetches(part.input) || wraps, part.fetchesFiles()
+	fetches, copies := part.downloads() || f.script.fetches(part.input) || wraps, part.fetchesFiles()
 	for _, a := range part.Args {
 		if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
 			files = append(files, static(path.Base(a.Text)))
@@ -471,7 +482,8 @@ func ranInput(s *Script, c Context) (why []string) {
 		if sub == "push" && moves {
 			why = append(why, part.Text+": it sends the code to an address that the text sets")
 		}
-		if (part.reads || repl) && part.readsInput() && !part.otherDirectory() {
+		if (part.reads || repl) && part.readsInput() && (!part.otherDirectory() ||
+			s.Commands[part.input.from].maybe && s.fetches(part.input)) {
 			why = append(why, part.Text+": "+readsCode)
 		}
 	}
