@@ -58,7 +58,11 @@ func nameTests(text string, literal bool) (out []nameTest) {
 		text = regexp.QuoteMeta(text)
 	}
 	for _, part := range alternatives(text) {
-		out = append(out, ofNames(anyCase(part), anyCase(part[strings.LastIndexByte(part, '/')+1:])))
+		list := []*regexp.Regexp{anyCase(part)}
+		if at := strings.LastIndexByte(part, '/'); at >= 0 {
+			list = append(list, anyCase(part[at+1:]))
+		}
+		out = append(out, ofNames(list...))
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func (f *floor) added(c *Command, args []string) []string {
 // again examines commands with what they are given.
 func (f *floor) again(list []int) (why string) {
 	for _, i := range list {
-		if *f.left -= 1 + len(f.commands[i].Args)>>4; *f.left < 0 {
+		if *f.left -= 1 + len(f.commands[i].Args)>>4 + len(f.extra.word)>>6; *f.left < 0 {
 			return ""
 		}
 		if why = f.command(i); why != "" {
@@ -165,6 +165,9 @@ func (f *floor) binds(i int, args []string) (why string) {
 // reads are the words that a command may read, also from a file that the text has written.
 func (f *floor) reads(i int) []string {
 	c := &f.commands[i]
+	if *f.left < 0 {
+		return nil
+	}
 	words := append(f.here(c), f.prints(c.input)...)
 	if _, files := splitOptions(c.Args, "-a --arg-file"); len(files) > 0 && (c.Name == "xargs" || c.Name == "parallel") {
 		words = append(words, strings.Fields(f.text(Word{Text: f.files[c.found(files[0].value.Text)]}))...)

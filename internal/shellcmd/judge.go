@@ -522,20 +522,19 @@ func deniesAs(prefix []string, c *Command) bool {
 	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
 		return deniesPush(prefix[2:], rest)
 	}
+	option := func(token string) bool { return len(token) > 1 && token[0] == '-' }
+	words := slices.DeleteFunc(slices.Clone(prefix[1:]), option)
+	if !startsWith(args, words, globalValues()[c.Name]) {
+		return false
+	}
 	same, options := spellings(prefix), args
 	if end := slices.IndexFunc(args, func(a Word) bool { return a.Text == "--" }); end >= 0 && writers.Has(c.Name) &&
 		(end == 0 || args[end-1].Text == "" || args[end-1].Text[0] != '-' || c.Name == "rm") { // or it may be a value
 		options = args[:end+1] // what follows is files, whatever it looks like
 	}
-	var words []string
-	for _, token := range prefix[1:] {
-		if !strings.HasPrefix(token, "-") || token == "-" {
-			words = append(words, token)
-		} else if !hasOption(options, token, same) {
-			return false
-		}
-	}
-	return startsWith(args, words, globalValues()[c.Name])
+	return !slices.ContainsFunc(prefix[1:], func(token string) bool {
+		return option(token) && !hasOption(options, token, same)
+	})
 }
 
 // globalValues are options before a sub-command that take a word with them. Of other programs any option may.

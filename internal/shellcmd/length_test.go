@@ -35,6 +35,17 @@ func TestWorkForTrapsAndVariables(t *testing.T) {
 	}
 }
 
+// Commands that are given all of a long input are examined with less of it the more there are.
+func TestWorkForInputsOfMany(t *testing.T) {
+	for _, gives := range []string{"xargs rm\n", "xargs -0 rm\n", "parallel rm\n"} {
+		text := "sh <<E\n" + strings.Repeat(gives, 12000/len(gives)) + "E"
+		work(text)
+		if took := work(text); took > 100<<20 {
+			t.Errorf("%d KiB for %q", took>>10, gives)
+		}
+	}
+}
+
 // A text of four times the length takes some four times the memory, whatever is repeated in it, and one that is too
 // long to be parsed takes little. The time that this takes would be no sure measure.
 func TestWorkGrowsWithTheLength(t *testing.T) {
@@ -55,7 +66,8 @@ sqlite3 a b |> x *|; sh x||sqlite3 a b > x; sh x;*|for PAGER in |/tmp/x *|; do l
 { echo rm; } > >(sh);*|IFS=,;x=a,b;rm |$x *|printf |'%s' *|rm||gh pr checkout 1;make;*||xargs env <<< rm;*|x=rm;|${!x};*||cat <(echo rm) > x;*|rm |$(true)*
 sed |-i.a *||sed s/a/b/ -i.a |b *||cp |-n *|a b||dd |of=a.img *||ln |a *|b/||ln -s a b;|rm b/c;*
 echo rm >> x; sh x;*|xargs |xargs *|rm <<< a|xargs env |env *|<<< rm||CC="$X/bin/gcc" *|make||CARGO_HOME=/tmp/c a;*
-kubectl |-a b *|ls||IFS=,; x=a,b; rm $x;*|IFS=,;x=a,b;|rm $x;*||env a=rm b;*|set -- |a*|;rm "${1%?*c}"|set -- |a*|;rm "${1//a/bbbbbbbb}"||tee >(IFS=0;x=0;rm $x) >(a);*`), "\n") {
+kubectl |-a b *|ls||IFS=,; x=a,b; rm $x;*|IFS=,;x=a,b;|rm $x;*||env a=rm b;*|set -- |a*|;rm "${1%?*c}"|set -- |a*|;rm "${1//a/bbbbbbbb}"||tee >(IFS=0;x=0;rm $x) >(a);*
+sh <<E~|xargs rm~*|E||[ -z "$x" ] && *|rm $x/a||if [ -z $x ]; then a; el*|if b; then c; fi||f() { rm $1/a; }; f;*`), "\n") {
 		parts := strings.Split(strings.ReplaceAll(form, "~", "\n"), "|")
 		for i, part := range parts {
 			repeated, ok := strings.CutSuffix(part, "*")
