@@ -236,7 +236,37 @@ func (f *floor) command(i int) string {
 	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
 		return why
 	}
-	why, gone := "", []string(nil) // the files that are deleted
+	f.changesShell(c, name, args, operands)
+	why := ""
+	switch name {
+	case "git":
+		return cmp.Or(f.cleans(args, p), f.aliases(args))
+	case "docker", "podman", "nerdctl":
+		return f.container(args)
+	case "chmod", "chown", "chgrp", "chattr", "setfacl":
+		return f.changesModes(name, args, operands, p)
+	case "kill", "pkill", "killall5":
+		return endsAllProcesses(name, args, operands)
+	case "userdel":
+		why = when(slices.Contains(operands, "root"), wholeSystem)
+	case "rm":
+		why = f.remove(args, operands, p)
+	}
+	gone := deleted(name, args, operands)
+	for n := 0; n < len(gone) && why == ""; n++ {
+		why = f.target(gone[n], p)
+	}
+	if why != "" || name == "find" && slices.Contains(args, "-delete") {
+		return why
+	}
+	if why = f.machine(c, name, args, operands); why != "" {
+		return why
+	}
+	return cmp.Or(f.overwrites(c, name, operands), f.program(name, append(args, c.documents()...)), f.fed(i, name))
+}
+
+// changesShell follows what builtins change for the commands behind them: arguments, variables, the folder, and files.
+func (f *floor) changesShell(c *Command, name string, args, operands []string) {
 	switch name {
 	case "set":
 		if len(args) > 0 && (args[0] == "--" || args[0] == "" || args[0][0] != '-' && args[0][0] != '+') {
@@ -248,8 +278,6 @@ func (f *floor) command(i int) string {
 		f.entered = append(f.entered, operands...)
 	case "popd":
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
-	case "git":
-		return cmp.Or(f.cleans(args, p), f.aliases(args))
 	case "exec":
 		if len(args) == 0 {
 			f.files[descriptors] = streamed(f.commands[c.input.from:c.input.to])
@@ -270,54 +298,38 @@ func (f *floor) command(i int) string {
 		} else if len(c.Args) == 0 || !c.Args[len(c.Args)-1].Static {
 			f.entered = operands[:1]
 		}
-	case "rm":
-		why = f.remove(args, operands, p)
+	}
+}
+
+// deleted are the files that a program deletes, or moves away, but rm.
+func deleted(name string, args, operands []string) []string {
+	n := len(operands)
+	switch name {
 	case "mv":
-		gone = operands[:max(len(operands)-1, 0)]
-	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		return f.changesModes(name, args, operands, p)
+		return operands[:max(n-1, 0)]
 	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
-		gone = operands
-	case "docker", "podman", "nerdctl":
-		return f.container(args)
+		return operands
 	case "btrfs":
-		if len(operands) > 2 && optionOf("--"+operands[0], "--subvolume") && optionOf("--"+operands[1], "--delete") {
-			gone = operands[2:]
+		if n > 2 && optionOf("--"+operands[0], "--subvolume") && optionOf("--"+operands[1], "--delete") {
+			return operands[2:]
 		}
 	case "tar", "bsdtar", "cmake":
 		if slices.Contains(args, "--remove-files") || len(args) > 2 && args[0] == "-E" &&
 			(args[1] == "rm" || strings.HasPrefix(args[1], "remove")) {
-			gone = operands
+			return operands
 		}
 	case "find":
 		if slices.Contains(args, "-delete") {
-			if gone = wholeTrees(args); len(gone) == 0 {
-				return ""
-			}
+			return wholeTrees(args)
 		}
 	case "rsync":
-		if n := len(operands); n > 1 && optionIn(args, "--remove-source-files") {
-			gone = operands[:n-1]
+		if n > 1 && optionIn(args, "--remove-source-files") {
+			return operands[:n-1]
 		} else if n > 1 && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--del") }) {
-			gone = operands[n-1:]
-		}
-	case "kill", "pkill", "killall5":
-		return endsAllProcesses(name, args, operands)
-	case "userdel":
-		if slices.Contains(operands, "root") {
-			why = wholeSystem
+			return operands[n-1:]
 		}
 	}
-	for i := 0; i < len(gone) && why == ""; i++ {
-		why = f.target(gone[i], p)
-	}
-	if why != "" || len(gone) > 0 && name == "find" {
-		return why
-	}
-	if why = f.machine(c, name, args, operands); why != "" {
-		return why
-	}
-	return cmp.Or(f.overwrites(c, name, operands), f.program(name, append(args, c.documents()...)), f.fed(i, name))
+	return nil
 }
 
 // fed examines what a shell or an interpreter runs that others print for it, perhaps decoded.

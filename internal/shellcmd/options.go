@@ -203,9 +203,12 @@ func (u *invocation) long(s *spec, args []Word) (n int, why string) {
 	return 3, u.workdirs.path(args[2])
 }
 
-// optionLike is a word that a program may take for an option although one that takes a value precedes it: journalctl
-// -n --rotate has a value only where it is attached, and git log --format --output=x writes x before it fails.
-var optionLike = lazy.Regexp(`^-[^0-9]`)
+// optionLike reports a word that a program may take for an option although one that takes a value precedes it:
+// journalctl -n --rotate has a value only where it is attached, and git log --format --output=x writes x before it
+// fails.
+func optionLike(text string) bool {
+	return len(text) > 1 && text[0] == '-' && !digits(text[1:2])
+}
 
 // takesAny reports options that always take the next word: the tests of find, the text of env -S, and the patterns
 // of grep.
@@ -227,7 +230,7 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 			return 1, ""
 		}
 		g.value, n = args[1], 2
-		if optionLike().MatchString(g.value.Text) && !u.takesAny(name) {
+		if optionLike(g.value.Text) && !u.takesAny(name) {
 			return n, unknownOption(g.value.Text, u.command.Name)
 		}
 	}

@@ -346,15 +346,18 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return u.says
 		}
 	}
+	return cmp.Or(c.harmfulGit(sub, rest, p), c.harmfulWords(), c.harmfulInAny())
+}
+
+// harmfulGit is harmfulUse for what the words behind a sub-command of git say.
+func (c *Command) harmfulGit(sub string, rest []Word, p workdirs) string {
 	switch sub {
 	case "checkout":
 		if checksOutFiles(rest) {
 			return "it throws changes away"
 		}
 	case "restore":
-		if !c.spared(p) {
-			return "it throws changes away"
-		}
+		return when(!c.spared(p), "it throws changes away")
 	case "fetch", "pull":
 		if slices.ContainsFunc(rest, movesBranch) {
 			return "it moves a branch or tag off its commits"
@@ -368,6 +371,11 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it changes what git runs"
 		}
 	}
+	return ""
+}
+
+// harmfulWords is harmfulUse for programs whose words the table cannot describe.
+func (c *Command) harmfulWords() string {
 	switch c.Name {
 	case "mvn", "mvnw", "gradle", "gradlew", "sbt":
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return publishes().MatchString(a.Text) }) {
@@ -426,6 +434,11 @@ func (c *Command) harmfulUse(p workdirs) string {
 			return "it reaches other machines"
 		}
 	}
+	return ""
+}
+
+// harmfulInAny is harmfulUse for words that say the same behind many programs.
+func (c *Command) harmfulInAny() string {
 	switch {
 	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && slices.ContainsFunc(c.Args, func(a Word) bool {
 		return statementOptions.Has(a.Text)

@@ -25,14 +25,13 @@ func findsMade(args []Word) (named bool) {
 			if named = made().MatchString(a.Text) || deletes && leftBehind(a.Text); !named {
 				return false
 			}
-		case !findTests.Has(a.Text) && (!plainPath().MatchString(a.Text) || strings.Contains(a.Text, "..")):
+		case findTests.Has(a.Text):
+		case a.Text == "" || a.Text[0] != '.' && !isWordByte(a.Text[0]) || strings.Contains(a.Text, ".."):
 			return false
 		}
 	}
 	return named
 }
-
-var plainPath = lazy.Regexp(`^[\w.]`)
 
 const findTests lazy.Words = "-name -type -maxdepth -mindepth -prune -depth -print -print0 -delete"
 
