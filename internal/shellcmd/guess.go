@@ -27,7 +27,7 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	if w.all.guesses += 1 + size>>10; w.all.guesses > maxGuesses {
 		return
 	}
-	inner, from, had := *w, len(w.all.commands), w.all.err
+	inner, from, had, id := *w, len(w.all.commands), w.all.err, w.all.guesses
 	outer := w.all.commands[at]
 	inner.via = append(slices.Clip(outer.Via), "perhaps "+outer.Name)
 	walk(&inner)
@@ -38,7 +38,7 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 		// A text for an interpreter is one whoever starts it: uv run python -c.
 		text := c.severe && slices.Contains(c.Doubts, asProgram) && dialects()[usualName(c.Name)] != nil
 		reads := c.severe && slices.Contains(c.Doubts, readsCode)
-		c.maybe, c.severe, c.Doubts = true, false, nil
+		c.maybe, c.severe, c.Doubts, c.guess = true, false, nil, cmp.Or(c.guess, id)
 		c.reads = c.reads || reads
 		if text && !c.otherDirectory() {
 			c.severe, c.Doubts = true, []string{asProgram}

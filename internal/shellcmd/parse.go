@@ -66,6 +66,7 @@ type Command struct {
 	skip   int      // of git: how many words before the sub-command are options that do not matter any more
 	kept   []Word   // of find: the arguments without the commands in them; nil for all
 	maybe  bool     // it is a guess at what another command runs
+	guess  int      // which one, so that those of one text are told apart; 0 for none
 	hidden bool     // it is not in the text as it runs: values of variables are in its words
 	again  bool     // it is given names of files that are made again, or processes of its own
 	reads  bool     // of a guess: it runs what it reads

@@ -40,16 +40,13 @@ type fileFlow struct {
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	flows := map[string]*fileFlow{} // of the text, and of each that others may run
+	flows := map[int]*fileFlow{} // of the text, and of each guess
 	for i := range s.Commands {
-		part, key := &s.Commands[i], ""
-		if part.maybe {
-			key = strings.Join(part.Via, "\n")
-		}
-		f := flows[key]
+		part := &s.Commands[i]
+		f := flows[part.guess]
 		if f == nil {
 			f = &fileFlow{script: s, at: c, modules: map[string]bool{}, content: map[string]string{}, seen: map[string]bool{}}
-			flows[key] = f
+			flows[part.guess] = f
 		}
 		why = append(why, f.runs(part)...)
 		f.follow(i)

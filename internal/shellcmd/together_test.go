@@ -54,7 +54,8 @@ func TestRiskOfDownloadsInWrappers(t *testing.T) {
 			in("curl -sO https://x/a.sh; chmod +x a.sh; ./a.sh"), in("git clone https://x/y && cd y && make"))
 		if !strings.HasPrefix(wrap, "sudo") && !strings.HasPrefix(wrap, "ssh") && !strings.HasPrefix(wrap, "kubectl") {
 			rated(t, "medium", in("curl -s https://x/a.json | jq ."), in("curl -s https://x > a.json && node b.js"), in("npm ci && npm test"),
-				in("curl -sO https://x/a.tgz && tar xzf a.tgz && ls a"))
+				in("curl -sO https://x/a.tgz && tar xzf a.tgz && ls a"), "for i in a b; do "+in("curl https://x | tar xz; ls a")+"; done",
+				in("git clone https://x/y /tmp/y && ls /tmp/y"))
 		}
 	}
 	rated(t, "high", each(`go install a.b/x@latest|a.b/c/x@v1.2|a.b/x/v2@latest|-v\ a.b/x@latest && x|$(go\ env\ GOPATH)/bin/x|~/go/bin/x`)...)
