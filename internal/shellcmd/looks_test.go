@@ -111,6 +111,9 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			redis-cli FlushAll|del|DEL|eval|--eval|shutdown|debug|config\ set|script\ flush|module\ load a, redis-cli -n 1 flushdb,
 			redis-cli del list, mysqladmin shutdown, pg_ctl stop, pg_restore -c|--clean a, mongorestore --drop a, mix ecto.drop|ecto.reset,
 			dotnet ef database drop, diesel|sqlx database drop|reset, migrate -path a drop, knex migrate:rollback,
+			rails|rake|bundle\ exec\ rails db:rollback|db:migrate:down, php\ artisan|artisan migrate:rollback, sequelize-cli db:migrate:undo,
+			typeorm migration:revert, goose|dbmate down, flyway undo, liquibase rollback a, sqitch revert, diesel migration revert, sqlx migrate revert,
+			gh workflow run deploy.yml|release.yaml, git push|push\ -u heroku|dokku main,
 			sed -i 's/a/[b]/w\ c'|'s/a/[/e'|'s/a/[b]/;e\ ls'|'s/[/]/e/' a, restic forget a, cmake -E rm|remove_directory a, history -c|-w|-d\ 1, declare -n|-rn a=b, echo a > ~/.env|../.env, export PYTHONPATH=a|PYTHONPATH=/a|PYTHONPATH=../a|PYTHONPATH=~/a|PYTHONPATH=$x|PYTHONPATH=src:/a, export PATH=a:$PATH|PATH=a|PATH=$PATHS:a, export LD_PRELOAD=$PATH:a`,
 	}
 	for level, list := range levels {

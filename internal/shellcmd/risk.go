@@ -254,7 +254,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			goreleaser release, semantic-release, docker* image|manifest|compose push,
 			vercel|wrangler|firebase|serverless|sls|netlify deploy, vercel --prod, wrangler publish, jsr publish, cargo
 			release, cargo workspaces publish, stack|cabal|conda|anaconda upload, docker* build|buildx --push,
-			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh gist
+			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh workflow run
+			deploy.yml|deploy.yaml|release.yml|release.yaml|publish.yml|publish.yaml, git push heroku|dokku, gh gist
 			create|edit, gh repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret
 			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy,
 			make|just|task|rake|mage|yarn|pnpm|bun deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish,
@@ -264,15 +265,19 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login, gh ssh-key|gpg-key
 			add, gh secret|variable set, gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh
 			auth token|refresh, glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
-		{"it deletes data", `rails|rake db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load, prisma
-			migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop, alembic
-			downgrade, flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset, php artisan
-			migrate:fresh|migrate:refresh|migrate:reset|db:wipe, artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
-			manage.py flush|reset_db, python manage.py flush|reset_db, netlify sites:delete, firebase
-			firestore:delete|database:remove, mongorestore --drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex
-			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel
-			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down,
-			git lfs prune, flask db downgrade`},
+		{"it deletes data", `rails|rake
+			db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load|db:rollback|db:migrate:down,
+			prisma migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli
+			db:drop|db:migrate:undo|db:migrate:undo:all, alembic downgrade, flyway clean|undo, liquibase
+			dropAll|drop-all|rollback|rollback-count, typeorm schema:drop|migration:revert, dbmate
+			drop|rollback|down, goose reset|down, sqitch revert, php artisan
+			migrate:fresh|migrate:refresh|migrate:reset|migrate:rollback|db:wipe, artisan
+			migrate:fresh|migrate:refresh|migrate:reset|migrate:rollback|db:wipe, manage.py flush|reset_db, python
+			manage.py flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove, mongorestore
+			--drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex migrate:rollback|migrate:down, mix
+			ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel database
+			drop|reset, diesel migration revert|redo, sqlx database drop|reset, sqlx migrate revert, sea-orm-cli
+			migrate fresh|refresh|reset|down, migrate drop|down, git lfs prune, flask db downgrade`},
 		{changesSystems, `docker* context use`},
 		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
