@@ -75,11 +75,10 @@ type emptyPart struct {
 // keepEmpty records that for the commands from an index on, which run where the last of some statements succeeds, or
 // fails; text is what they are in.
 func (w *walker) keepEmpty(from int, ok bool, text string, after ...*syntax.Stmt) {
-	if len(after) == 0 {
-		return
-	}
-	if names := onlyTaken(w.emptyAfter(after[len(after)-1], ok, maxTests), text); len(names) > 0 {
-		w.all.empty = append(w.all.empty, emptyPart{names, span{from, len(w.all.commands)}})
+	for _, s := range after[max(0, len(after)-1):] {
+		if names := onlyTaken(w.emptyAfter(s, ok, maxTests), text); len(names) > 0 {
+			w.all.empty = append(w.all.empty, emptyPart{names, span{from, len(w.all.commands)}})
+		}
 	}
 }
 

@@ -117,6 +117,11 @@ func ofNames(list ...*regexp.Regexp) nameTest {
 	}
 }
 
+// anyMatches reports words of which an expression matches one.
+func anyMatches(args []Word, expression func() *regexp.Regexp) bool {
+	return slices.ContainsFunc(args, func(a Word) bool { return expression().MatchString(a.Text) })
+}
+
 // asPaths are the forms in which programs list a name.
 func asPaths(name string) []string {
 	return []string{name, "./" + name, "sub/" + name, "./sub/" + name}

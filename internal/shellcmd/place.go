@@ -240,7 +240,7 @@ func (c *Command) searchesSecrets() string {
 		strings.HasSuffix(c.Name, "grep") && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return optionOf(a.Text, "-r -R --recursive")
 		})
-	if !searches || !slices.ContainsFunc(c.Args, func(a Word) bool { return secretWord().MatchString(a.Text) }) {
+	if !searches || !anyMatches(c.Args, secretWord) {
 		return ""
 	}
 	for _, a := range c.Args {

@@ -358,23 +358,15 @@ func (c *Command) harmfulUse(p workdirs) string {
 func (c *Command) harmfulGit(sub string, rest []Word, p workdirs) string {
 	switch sub {
 	case "checkout":
-		if checksOutFiles(rest) {
-			return "it throws changes away"
-		}
+		return when(checksOutFiles(rest), "it throws changes away")
 	case "restore":
 		return when(!c.spared(p), "it throws changes away")
 	case "fetch", "pull":
-		if slices.ContainsFunc(rest, movesBranch) {
-			return "it moves a branch or tag off its commits"
-		}
+		return when(slices.ContainsFunc(rest, movesBranch), "it moves a branch or tag off its commits")
 	case "push":
-		if slices.ContainsFunc(rest, func(a Word) bool { return address().MatchString(a.Text) }) {
-			return "it sends the code to an address that is no remote of the repository"
-		}
+		return when(anyMatches(rest, address), "it sends the code to an address that is no remote of the repository")
 	case "config":
-		if setsProgram(rest) {
-			return "it changes what git runs"
-		}
+		return when(setsProgram(rest), "it changes what git runs")
 	}
 	return ""
 }
@@ -383,38 +375,29 @@ func (c *Command) harmfulGit(sub string, rest []Word, p workdirs) string {
 func (c *Command) harmfulWords() string {
 	switch c.Name {
 	case "mvn", "mvnw", "gradle", "gradlew", "sbt":
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return publishes().MatchString(a.Text) }) {
-			return "it publishes"
-		}
+		return when(anyMatches(c.Args, publishes), "it publishes")
 	case "npm":
-		if deniesAs([]string{"npm", "pkg", "set"}, c) && slices.ContainsFunc(c.Args, setsScript) {
-			return "it changes what programs run"
-		}
+		return when(deniesAs([]string{"npm", "pkg", "set"}, c) && slices.ContainsFunc(c.Args, setsScript),
+			"it changes what programs run")
 	case "chmod":
-		if slices.ContainsFunc(c.Args, func(a Word) bool { return setsID().MatchString(a.Text) }) {
-			return "it changes rights or owners"
-		}
+		return when(anyMatches(c.Args, setsID), "it changes rights or owners")
 	case "curl", "wget", "http", "https", "xh":
 		for _, file := range c.sentFiles() {
 			if secret(static(file)) {
 				return "it sends " + file + ", which may hold secrets"
 			}
 		}
-		for _, a := range c.Args {
-			switch {
-			case controlSocket().MatchString(a.Text):
-				return reachesAll
-			case metadata().MatchString(a.Text):
-				return "it shows secrets"
-			case deletes().MatchString(a.Text) && !c.local():
-				return "it deletes"
-			}
+		switch {
+		case anyMatches(c.Args, controlSocket):
+			return reachesAll
+		case anyMatches(c.Args, metadata):
+			return "it shows secrets"
 		}
+		return when(anyMatches(c.Args, deletes) && !c.local(), "it deletes")
 	case "docker", "podman", "nerdctl":
 		first := leading("H= c= l= D host= context= connection= log-level= config= debug").before(c.Name, c.Args)
-		if to := first.last("H", "c", "host", "context", "connection"); to.Text != "" && !ownEngine().MatchString(to.Text) {
-			return changesSystems
-		}
+		to := first.last("H", "c", "host", "context", "connection").Text
+		return when(to != "" && !ownEngine().MatchString(to), changesSystems)
 	case "redis-cli", "valkey-cli":
 		for i, a := range c.Args {
 			if word := strings.ToLower(a.Text); redisHarms.Has(word) || redisGroups.Has(word) &&
@@ -423,21 +406,17 @@ func (c *Command) harmfulWords() string {
 			}
 		}
 	case "gh":
-		if c.changesGitHub() {
-			return "it may change or delete what is on GitHub"
-		}
+		return when(c.changesGitHub(), "it may change or delete what is on GitHub")
 	case "kubectl", "oc":
 		if sub := c.subFirst().Args; len(sub) > 1 && sub[0].Text == "get" && slices.ContainsFunc(sub, func(a Word) bool {
 			return strings.Contains(strings.ToLower(a.Text), "secret")
-		}) && slices.ContainsFunc(sub, func(a Word) bool { return showsValues().MatchString(a.Text) }) {
+		}) && anyMatches(sub, showsValues) {
 			return "it shows secrets"
 		}
 	case "rsync":
-		if !c.onlyShows() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
+		return when(!c.onlyShows() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return strings.Contains(a.Text, ":") || !a.Static
-		}) {
-			return "it reaches other machines"
-		}
+		}), "it reaches other machines")
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func sentSecrets(s *Script) (why []string) {
 			continue
 		}
 		sendsInput := sends || part.Name == "http" || part.Name == "https" || part.Name == "xh" ||
-			slices.ContainsFunc(part.Args, func(a Word) bool { return sendsStdin().MatchString(a.Text) })
+			anyMatches(part.Args, sendsStdin)
 		var files []string
 		switch _, given := splitOptions(part.Args, "-F --field --body-file --notes-file --input"); part.Name {
 		case "gh", "glab", "git": // other words may be about a file

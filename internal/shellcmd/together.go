@@ -275,7 +275,7 @@ const movesTree lazy.Words = "pull checkout switch merge rebase reset cherry-pic
 func (c *Command) checksOutOthers() bool {
 	sub, rest := c.gitArgs()
 	if sub == "fetch" || sub == "pull" {
-		return slices.ContainsFunc(rest, func(a Word) bool { return proposed().MatchString(a.Text) })
+		return anyMatches(rest, proposed)
 	}
 	return deniesAs([]string{"gh", "pr", "checkout"}, c) || deniesAs([]string{"gh", "pr", "co"}, c) ||
 		deniesAs([]string{"glab", "mr", "checkout"}, c)
@@ -494,7 +494,7 @@ var (
 
 // local reports a command with an address on this machine.
 func (c *Command) local() bool {
-	return slices.ContainsFunc(c.Args, func(a Word) bool { return ownHost().MatchString(a.Text) })
+	return anyMatches(c.Args, ownHost)
 }
 
 // readsFiles is in a program that may read a file whose name it computes.
