@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/elicit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/schema"
 )
@@ -34,17 +35,14 @@ func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 	defer answered()
 	answers := map[string]json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
-		var request struct {
-			Method string
-			Params elicitation
+		q, is, err := elicit.Read(r.Requests[key])
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("its question cannot be used: %w", err)
+		case !is:
+			return nil, fmt.Errorf("a terminal cannot answer %.60s", rawjson.ObjectOf(r.Requests[key]).Get("method"))
 		}
-		if err := json.Unmarshal(r.Requests[key], &request); err != nil {
-			return nil, fmt.Errorf("its question cannot be read: %w", err)
-		}
-		if request.Method != "elicitation/create" {
-			return nil, fmt.Errorf("a terminal cannot answer %.60q", request.Method)
-		}
-		answer, err := p.elicit(ctx, r, &request.Params)
+		answer, err := p.elicit(ctx, r, q)
 		if err != nil {
 			return nil, err
 		}
@@ -55,34 +53,17 @@ func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 	return answers, nil
 }
 
-// An elicitation is the params of MCP's elicitation/create.
-type elicitation struct {
-	Mode            string
-	Message         string
-	URL             string
-	RequestedSchema struct {
-		Properties json.RawMessage
-		Required   []string
-	}
-}
-
-// An elicitationAnswer is MCP's result of an elicitation.
-type elicitationAnswer struct {
-	Action  string                     `json:"action"` // accept, decline or cancel
-	Content map[string]json.RawMessage `json:"content,omitempty"`
-}
-
-func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitation) (*elicitationAnswer, error) {
+func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, q *elicit.Question) (*elicit.Answer, error) {
 	fmt.Fprintf(p.out, "\n%s asks you something; your answer goes to plugin %s, and approves nothing.\n",
 		p.g.paint(bold, escapeForTerminal(r.Tool.Name)), escapeForTerminal(r.Tool.Plugin))
 	if r.Via != nil {
 		p.field("called by", "plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
 	}
-	p.field("question", e.Message)
-	if e.Mode == "url" {
-		return p.elicitURL(ctx, e)
+	p.field("question", q.Message)
+	if q.Mode == "url" {
+		return p.elicitURL(ctx, q.URL)
 	}
-	fields, err := readFields(e)
+	fields, err := readFields(q.RequestedSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -91,29 +72,27 @@ func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitat
 		question = "Yes? [y/N] "
 	}
 	if yes, err := p.yes(ctx, question); !yes {
-		return &elicitationAnswer{Action: "decline"}, err
+		return &elicit.Answer{Action: elicit.Decline}, err
 	}
-	answer := &elicitationAnswer{Action: "accept", Content: map[string]json.RawMessage{}}
+	var content rawjson.Object
 	for _, f := range fields {
 		value, err := p.askField(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		if value != nil {
-			answer.Content[f.name] = value
-		}
+		content.Add(f.name, value)
 	}
-	return answer, nil
+	return &elicit.Answer{Action: elicit.Accept, Content: content.JSON()}, nil
 }
 
 // elicitURL asks the person to open an address. It is shown whole: the person has to judge its host, of which letters
 // of other scripts can look like those of a known one, so that it is also shown as it is looked up.
-func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationAnswer, error) {
-	u, err := url.Parse(e.URL)
+func (p *prompter) elicitURL(ctx context.Context, address string) (*elicit.Answer, error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("the address that it wants opened is not a web address: %.200q", e.URL)
+		return nil, fmt.Errorf("the address that it wants opened is not a web address: %.200q", address)
 	}
-	p.field("address", e.URL)
+	p.field("address", address)
 	p.field("its host", u.Host)
 	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		name, _ := idna.Lookup.ToASCII(u.Hostname())
@@ -121,9 +100,9 @@ func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationA
 	}
 	yes, err := p.yes(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
 	if !yes {
-		return &elicitationAnswer{Action: "decline"}, err
+		return &elicit.Answer{Action: elicit.Decline}, err
 	}
-	return &elicitationAnswer{Action: "accept"}, nil
+	return &elicit.Answer{Action: elicit.Accept}, nil
 }
 
 // A field is a property of a form.
@@ -154,9 +133,12 @@ type option struct{ Const, Title string }
 const maxFields = 100
 
 // readFields returns the properties of the form in the order of the schema.
-func readFields(e *elicitation) (out []field, err error) {
-	for _, m := range rawjson.ObjectOf(e.RequestedSchema.Properties) { // none: a question without a form
-		f := field{name: m.Name, required: slices.Contains(e.RequestedSchema.Required, m.Name), schema: m.Value}
+func readFields(form json.RawMessage) (out []field, err error) {
+	var required []string
+	object := rawjson.ObjectOf(form)
+	_ = json.Unmarshal(object.Get("required"), &required)          // others are no names
+	for _, m := range rawjson.ObjectOf(object.Get("properties")) { // none: a question without a form
+		f := field{name: m.Name, required: slices.Contains(required, m.Name), schema: m.Value}
 		if err := json.Unmarshal(f.schema, &f.fieldSchema); err != nil {
 			return nil, fmt.Errorf("its form cannot be read: %w", err)
 		}

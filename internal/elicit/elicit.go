@@ -30,6 +30,7 @@ const (
 type Question struct {
 	Mode            string          `json:"mode,omitempty"` // "form", which is the same as "", or "url"
 	Message         string          `json:"message"`
+	URL             string          `json:"url,omitempty"` // to open, in the mode "url"
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 }
 
