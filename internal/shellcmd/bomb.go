@@ -82,8 +82,9 @@ func (w *walker) keepEmpty(from int, ok bool, text string, after ...*syntax.Stmt
 	}
 }
 
-// maxTests is how many tests with && or || between them are looked at.
-const maxTests = 4
+// maxTests is how many tests with && or || between them are looked at, and maxTested how long what they guard may be:
+// parts may be in parts.
+const maxTests, maxTested = 4, 2000
 
 // emptyAfter are the variables that have no value where a statement has succeeded, or failed.
 func (w *walker) emptyAfter(s *syntax.Stmt, ok bool, left int) []string {
@@ -108,7 +109,7 @@ var emptyTest = lazy.Regexp(`^(?:\[\[?|test)\s+(!\s+)?(?:(-[zn])\s+)?"?\$\{?(\w+
 
 // onlyTaken are the names of the variables that a text does not name but to take their values.
 func onlyTaken(names []string, text string) []string {
-	if len(names) == 0 || setsAny().MatchString(text) {
+	if len(names) == 0 || len(text) > maxTested || setsAny().MatchString(text) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return timesNamed(name, text, 1) > 0 })
