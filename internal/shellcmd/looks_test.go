@@ -38,7 +38,8 @@ func TestRiskOfOtherMachines(t *testing.T) {
 func TestRiskOfEverydayUses(t *testing.T) {
 	t.Parallel()
 	levels := map[string]string{
-		"medium": `git restore -S|--staged|-qS|-q\ --staged|--staged\ -- a|., git -C sub restore --staged .,
+		"medium": `git push origin|-u\ origin heroku, RAILS_ENV=test rails|bin/rails db:rollback|db:reset,
+			git restore -S|--staged|-qS|-q\ --staged|--staged\ -- a|., git -C sub restore --staged .,
 			git clean -n|-nd|-fdn|-fdxn|--dry-run\ -fdx|-f\ -n, git push --dry-run|-n --force, git push origin a --force -n, git prune -n,
 			npm|pnpm|bun|cargo|uv|poetry|deno publish --dry-run, npm publish --tag=next --dry-run, cargo publish -n,
 			kubectl|oc apply|create|delete -f a --dry-run=client|--dry-run=server, kubectl -n a apply -f b --dry-run=client,
@@ -113,7 +114,8 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			dotnet ef database drop, diesel|sqlx database drop|reset, migrate -path a drop, knex migrate:rollback,
 			rails|rake|bundle\ exec\ rails db:rollback|db:migrate:down, php\ artisan|artisan migrate:rollback, sequelize-cli db:migrate:undo,
 			typeorm migration:revert, goose|dbmate down, flyway undo, liquibase rollback a, sqitch revert, diesel migration revert, sqlx migrate revert,
-			gh workflow run deploy.yml|release.yaml, git push|push\ -u heroku|dokku main,
+			gh workflow run deploy.yml|release.yaml, git push|push\ -u|push\ -o\ a heroku|dokku main,
+			RAILS_ENV=production|RAILS_ENV=test\ DATABASE_URL=a rails db:rollback,
 			sed -i 's/a/[b]/w\ c'|'s/a/[/e'|'s/a/[b]/;e\ ls'|'s/[/]/e/' a, restic forget a, cmake -E rm|remove_directory a, history -c|-w|-d\ 1, declare -n|-rn a=b, echo a > ~/.env|../.env, export PYTHONPATH=a|PYTHONPATH=/a|PYTHONPATH=../a|PYTHONPATH=~/a|PYTHONPATH=$x|PYTHONPATH=src:/a, export PATH=a:$PATH|PATH=a|PATH=$PATHS:a, export LD_PRELOAD=$PATH:a`,
 	}
 	for level, list := range levels {

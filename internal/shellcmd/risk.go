@@ -255,7 +255,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			vercel|wrangler|firebase|serverless|sls|netlify deploy, vercel --prod, wrangler publish, jsr publish, cargo
 			release, cargo workspaces publish, stack|cabal|conda|anaconda upload, docker* build|buildx --push,
 			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh workflow run
-			deploy.yml|deploy.yaml|release.yml|release.yaml|publish.yml|publish.yaml, git push heroku|dokku, gh gist
+			deploy.yml|deploy.yaml|release.yml|release.yaml|publish.yml|publish.yaml, gh gist
 			create|edit, gh repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret
 			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy,
 			make|just|task|rake|mage|yarn|pnpm|bun deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish,
@@ -265,7 +265,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login, gh ssh-key|gpg-key
 			add, gh secret|variable set, gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh
 			auth token|refresh, glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
-		{"it deletes data", `rails|rake
+		{deletesData, `rails|rake
 			db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load|db:rollback|db:migrate:down,
 			prisma migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli
 			db:drop|db:migrate:undo|db:migrate:undo:all, alembic downgrade, flyway clean|undo, liquibase
@@ -295,6 +295,11 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}.uses()
 })
+
+const deletesData = "it deletes data"
+
+// testData is before a command whose data is that of tests, if nothing else says which.
+var testData = lazy.Regexp(`^(?:RAILS|RACK|NODE|MIX|APP|FLASK)_ENV=test [^=$]+$`)
 
 // A use is a command that is written like a deny rule, and what is said of it.
 type use struct {
@@ -347,7 +352,7 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if u.prefix[0] == "chmod" && keepsRights(c.Args) {
 			continue
 		}
-		if deniesAs(u.prefix, c) && !c.spared(p) {
+		if deniesAs(u.prefix, c) && !c.spared(p) && (u.says != deletesData || !testData().MatchString(c.Text)) {
 			return u.says
 		}
 	}
@@ -364,12 +369,18 @@ func (c *Command) harmfulGit(sub string, rest []Word, p workdirs) string {
 	case "fetch", "pull":
 		return when(slices.ContainsFunc(rest, movesBranch), "it moves a branch or tag off its commits")
 	case "push":
+		if to, _ := splitOptions(rest, "-o --push-option"); len(to) > 0 && deployRemotes.Has(to[0].Text) {
+			return "it publishes"
+		}
 		return when(anyMatches(rest, address), "it sends the code to an address that is no remote of the repository")
 	case "config":
 		return when(setsProgram(rest), "it changes what git runs")
 	}
 	return ""
 }
+
+// deployRemotes are remotes of git that run what is pushed to them, by their usual names.
+const deployRemotes lazy.Words = "heroku dokku"
 
 // harmfulWords is harmfulUse for programs whose words the table cannot describe.
 func (c *Command) harmfulWords() string {
@@ -695,7 +706,8 @@ const fetchers lazy.Words = "go npx bunx pnpx uvx pipx deno bun nix npm pnpm yar
 // goTools begin the names of modules that many use.
 const goTools lazy.Words = `golang.org/x/ google.golang.org/ go.uber.org/ mvdan.cc/ honnef.co/ gotest.tools/ sigs.k8s.io/
 	github.com/golang/ github.com/golangci/ github.com/golang-migrate/ github.com/google/ github.com/sqlc-dev/
-	github.com/vektra/ github.com/bufbuild/ github.com/go-delve/`
+	github.com/vektra/ github.com/bufbuild/ github.com/go-delve/ github.com/air-verse/ github.com/cosmtrek/air
+	github.com/swaggo/ github.com/pressly/goose github.com/a-h/templ github.com/securego/gosec github.com/goreleaser/`
 
 // runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {

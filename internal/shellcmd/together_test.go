@@ -60,7 +60,7 @@ func TestRiskOfDownloadsInWrappers(t *testing.T) {
 	}
 	rated(t, "high", each(`go install a.b/x@latest|a.b/c/x@v1.2|a.b/x/v2@latest|-v\ a.b/x@latest && x|$(go\ env\ GOPATH)/bin/x|~/go/bin/x`)...)
 	rated(t, "medium", each(`go install a.b/x@latest, go install ./... && x, go install a.b/x@latest && y,
-		go install golang.org/x/tools/cmd/goimports@latest && goimports -w a`)...)
+		go install golang.org/x/tools/cmd/goimports@latest && goimports -w a, go install github.com/air-verse/air@latest && air`)...)
 }
 
 // A file with secrets may also set variables, be open, be committed, or be one of all files.
