@@ -103,8 +103,8 @@ func (f *floor) unset(name string) bool {
 func (w *wholeText) read() *wholeText {
 	if w.words == nil {
 		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
-		w.tests = slices.ContainsFunc([]string{"[ ", "[[ ", "test ", "case ", "while ", "until ", "$#", "${#", ":?", ":=",
-			"?}"}, func(part string) bool { return strings.Contains(w.text, part) })
+		w.tests = slices.ContainsFunc([]string{"[ ", "[[ ", "test ", "case ", "while ", "until ", "if ", "||", "$#", "${#",
+			":?", ":=", "?}"}, func(part string) bool { return strings.Contains(w.text, part) })
 		for _, m := range guarded().FindAllStringSubmatch(w.text, -1) {
 			w.words[m[1]+m[2]+m[3]] = true
 		}
@@ -171,7 +171,7 @@ func (f *floor) redirects(c *Command) string {
 		case device().MatchString(target):
 			return wholeDisk
 		case target == sysrq:
-			return stops
+			return stopsAtOnce
 		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && accounts.Has(target):
 			return wholeSystem
 		}
@@ -189,7 +189,7 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 		to = valuesOf(f.texts(c.Args))
 	}
 	if name != "rm" && slices.ContainsFunc(to, func(file string) bool { return path.Clean(file) == sysrq }) {
-		return stops
+		return stopsAtOnce
 	}
 	switch name {
 	case "tee":
@@ -235,12 +235,12 @@ var deviceUses = sync.OnceValue(func() map[string][]use {
 			vgremove|lvremove -f|-y|--force|--yes,
 			diskutil erasedisk|erasevolume|zerodisk|randomdisk|secureerase|partitiondisk`},
 		{stops, `reboot|poweroff|halt|shutdown !--help !--version !-c !-k !--show !-w !--wtmp-only,
-			systemctl|loginctl reboot|poweroff|halt|kexec|soft-reboot !--help !-H !--host !-M,
-			systemctl start|isolate reboot.target|poweroff.target|halt.target, init|telinit 0|6`},
+			systemctl|loginctl reboot|poweroff|halt|kexec|soft-reboot !--help !-H !--host !-M
+			!--machine !--dry-run, systemctl start|isolate reboot.target|poweroff.target|halt.target, init|telinit 0|6`},
 	}.uses()
 })
 
-const stops = "it would stop the machine"
+const stops, stopsAtOnce = "it would stop the machine", "it would stop the machine at once"
 
 var fileValue = lazy.Regexp(`^(h?of|h?wipe|--filename)=(.*)$`)
 
@@ -254,8 +254,18 @@ func valuesOf(args []string) (files []string) {
 	return files
 }
 
-// elsewhere reports a way to run something on another machine.
-func elsewhere(via string) bool { return strings.HasSuffix(via, "ssh") }
+// systemPrograms are the folders of the programs of the system.
+const systemPrograms lazy.Words = "/bin /sbin /usr/bin /usr/sbin"
+
+// unlessElsewhere is what a command would do, "" if that is to stop another machine than this one.
+func (f *floor) unlessElsewhere(c *Command, why string) string {
+	elsewhere := func(via string) bool {
+		variable, empty := strings.CutSuffix(via, " being empty") // it may be ssh a
+		value := f.text(Word{Text: variable})
+		return strings.HasSuffix(via, "ssh") || empty && value != variable && value != ""
+	}
+	return when(!strings.HasSuffix(why, stops) || !slices.ContainsFunc(c.Via, elsewhere), why)
+}
 
 // machine examines programs that write to devices, or stop the machine.
 func (f *floor) machine(c *Command, name string, args, operands []string) string {
@@ -282,9 +292,10 @@ func (f *floor) machine(c *Command, name string, args, operands []string) string
 		switch u.says {
 		case unnamed:
 			return wholeDisk
-		case stops: // this one, by its own program
-			if _, function := f.bodies[name]; !function && !c.maybe && !slices.ContainsFunc(c.Via, elsewhere) &&
-				(path.IsAbs(c.Program.Text) || !strings.Contains(c.Program.Text, "/")) {
+		case stops: // by its own program, whose first word says so
+			if _, function := f.bodies[name]; !function && !c.maybe &&
+				(systemPrograms.Has(path.Dir(c.Program.Text)) || !strings.Contains(c.Program.Text, "/")) &&
+				(len(u.prefix) == 1 || u.prefix[1][0] == '!' || operands[0] == u.prefix[1]) {
 				return stops
 			}
 			continue

@@ -58,12 +58,21 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			}
 		}
 	}
+	empty := slices.Clone(s.empty)
+	for n := range empty { // up to where a function may set what it likes
+		in := &empty[n].in
+		for i := in.from; len(f.bodies) > 0 && i < in.to; i++ {
+			if f.bodies[s.Commands[i].Name] != nil {
+				in.to = i
+			}
+		}
+	}
 	var outside map[string]string // the values when env has others for what it runs, and where it was found
 	var depth int
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		f.empty = nil
-		for _, part := range s.empty {
+		for _, part := range empty {
 			if i >= part.in.from && i < part.in.to {
 				f.empty = append(f.empty, part.names...)
 			}
@@ -76,7 +85,7 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			f.values = maps.Clone(f.values)
 			f.positional(nil, false)
 		}
-		if why := f.command(i); why != "" {
+		if why := f.unlessElsewhere(c, f.command(i)); why != "" {
 			return shorten(c.Text) + ": " + why + f.hint
 		}
 		f.values = values
@@ -86,7 +95,7 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			}
 			f.environment(c)
 		}
-		if why := f.written(i); why != "" {
+		if why := f.unlessElsewhere(c, f.written(i)); why != "" {
 			return shorten(c.Text) + ": " + why
 		}
 	}
@@ -269,8 +278,10 @@ func (f *floor) command(i int) string {
 func (f *floor) changesShell(c *Command, name string, args, operands []string) {
 	switch name {
 	case "set":
-		if len(args) > 0 && (args[0] == "--" || args[0] == "" || args[0][0] != '-' && args[0][0] != '+') {
-			f.arguments(operands)
+		if at := slices.Index(args, "--"); at >= 0 {
+			f.arguments(args[at+1:], nil)
+		} else if len(args) > 0 && (args[0] == "" || args[0][0] != '-' && args[0][0] != '+') {
+			f.arguments(operands, nil)
 		}
 	case "shift":
 		f.shift(operands)

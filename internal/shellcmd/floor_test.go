@@ -434,7 +434,8 @@ func TestCatastropheWhereTestsFindNoValue(t *testing.T) {
 		"if EMPTY; then X=a; rm -rf \"$X\"/*; fi": false, "if EMPTY; then ls; else rm -rf \"$X\"/*; fi": false,
 		"EMPTY && : ${X:=a} && rm -rf \"$X\"/*": false, "EMPTY && rm -rf \"${X:-a}\"/* \"${X:?}\"/*": false,
 		"EMPTY && . ./a && rm -rf \"$X\"/*": false, "EMPTY || [ -d a ] && rm -rf \"$X\"/*": false, "EMPTY && rm -rf a/\"$X\"": false,
-		"X=a; EMPTY && rm -rf \"$X\"/*": false, "if EMPTY || [ -z \"$Y\" ]; then rm -rf \"$X\"/*; fi": false,
+		"X=$(a); EMPTY && for x in $X; do rm -rf \"$x\"/*; done": false,
+		"f() { X=$(a); }; EMPTY && { f; rm -rf \"$X\"/*; }":      false, "X=a; EMPTY && rm -rf \"$X\"/*": false, "if EMPTY || [ -z \"$Y\" ]; then rm -rf \"$X\"/*; fi": false,
 	} {
 		for _, empty := range []string{`[ -z "$X" ]`, `test -z "$X"`, `[[ -z $X ]]`, `[ "${X:-}" = "" ]`, `[[ $X == '' ]]`, `! [ -n "$X" ]`, `[ ! "$X" ]`} {
 			for _, filled := range []string{`[ -n "${X}" ]`, `[ "$X" ]`, `test "$X" != ""`, `[[ ! -z $X ]]`, `! [ -z "$X" ]`} {
@@ -455,6 +456,9 @@ func TestCatastropheByMissingArguments(t *testing.T) {
 		`function f { cd "/$1" && rm -rf *; }; f`: true, `f() { rm -rf "$2"/*; }; f a`: true, `f() { shift; rm -rf "$1"/*; }; f a`: true,
 		`g() { f "$@"; }; f() { rm -rf "$1"/*; }; g`: true, `f() { set -e; rm -rf "$1"; }; f /`: true, `set -- /; set -x; rm -rf "$1"`: true,
 		"cat > a <<'E'\nD=$1\nrm -rf \"$D\"/*\nE\nbash a": true, `f() { for d in "$@"; do rm -rf "$d"; done; }; f a /`: true,
+		`set -e -- /; rm -rf "$1"`: true, `set -o pipefail -- a /; rm -rf "$2"`: true, `f() { local d=$1; shift; rm -rf "$d"/*; }; f a`: false,
+		`D=$1; f() { rm -rf "$D"/*; }; f`: false, `f() { local d=$1; g; }; g() { rm -rf "$d"/*; }; f a`: false, `f() { rm -rf "$2"/*; }; f [ab]`: false,
+		"cat > a <<'E'\nD=$1\nf() { rm -rf \"$D\"/*; }\nf\nE\nbash a b": false, `f() { mkdir "$1" || return; rm -rf "$1"/*; }; f`: false,
 		`f() { rm -rf "$1"/*; }`: false, `f() { rm -rf "$1"/*; }; f a`: false, `f() { rm -rf "$1"/*; }; f "$@"`: false,
 		`f() { rm -rf "$1"/*; }; f $(cat a)`: false, `f() { rm -rf "$1"/*; }; for i in a b; do f $i; done`: false,
 		`f() { rm -rf "${1:?}"/*; }; f`: false, `f() { : "${1?}"; rm -rf "$1"/*; }; f`: false, `f() { [ $# = 1 ] || return; rm -rf "$1"/*; }; f`: false,
@@ -479,7 +483,9 @@ func TestCatastropheByStoppingTheMachine(t *testing.T) {
 		for form, denied := range map[string]bool{"%s": true, "sudo %s": true, "(sleep 5; %s) &": true, "bash -c 'sleep 5 && %s'": true,
 			"echo %s | sudo sh": true, "ls && %s": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
 			"ssh host %s": false, "ssh host 'sudo %s'": false, "sshpass -p x ssh host %s": false, "vagrant ssh -c '%s'": false,
-			"ssh host <<'E'\n%s\nE": false, "docker exec a %s": false, "docker compose exec a sh -c '%s'": false, "kubectl exec a -- %s": false,
+			"ssh host <<'E'\n%s\nE":        false,
+			"echo '%s' | ssh host sudo sh": false, "cat > a.sh <<'E'\n%s\nE\nssh host 'bash -s' < a.sh": false,
+			"cat > a.sh <<'E'\n%s\nE\nscp a.sh host: && ssh host bash a.sh": false, "S='ssh host'; $S %s": false, "S='sudo -n'; $S %s": true, "docker exec a %s": false, "docker compose exec a sh -c '%s'": false, "kubectl exec a -- %s": false,
 			"echo '%s'": false, "man %s": false, "sudo %s --help": false, "git commit -m '%s'": false, "npm run %s": false, "make %s": false} {
 			text := strings.ReplaceAll(form, "%s", stop)
 			if why := Catastrophe(text, Context{Dir: "/w/a", Root: "/w/a"}); (why != "") != denied &&
@@ -489,7 +495,8 @@ func TestCatastropheByStoppingTheMachine(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"shutdown -c", "shutdown -k now", "reboot --help", "systemctl status reboot.target", "systemctl cat reboot.target",
-		"systemctl -H host reboot", "./reboot", "init --help", "git init 0", "tmux kill-session -t reboot", "xcrun simctl shutdown all",
+		"systemctl -H host reboot", "systemctl --machine=a reboot", "systemctl --dry-run reboot", "systemctl status reboot", "systemctl mask poweroff",
+		"systemctl help reboot", "/w/a/bin/shutdown now", "/opt/tomcat/bin/shutdown", "./reboot", "init --help", "git init 0", "tmux kill-session -t reboot", "xcrun simctl shutdown all",
 		"shutdown() { kill $p; }; trap shutdown EXIT", "halt() { exit 1; }; ls || halt a", "systemctl restart nginx"} {
 		if why := Catastrophe(text, Context{Dir: "/w/a", Root: "/w/a"}); why != "" {
 			t.Errorf("%s: %q", text, why)

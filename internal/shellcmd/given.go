@@ -63,7 +63,7 @@ func (f *floor) again(list []int) (why string) {
 		if *f.left -= 1 + len(f.commands[i].Args)>>4 + len(f.extra.word)>>6; *f.left < 0 {
 			return ""
 		}
-		if why = f.command(i); why != "" {
+		if why = f.unlessElsewhere(&f.commands[i], f.command(i)); why != "" {
 			return why
 		}
 	}
@@ -73,9 +73,9 @@ func (f *floor) again(list []int) (why string) {
 // gives examines the commands to which another one gives words.
 func (f *floor) gives(i int, name string, args []string) (why string) {
 	c := &f.commands[i]
-	if body := f.bodies[name]; body != nil {
+	if body := f.bodies[name]; body != nil && *f.left >= 0 {
 		values := maps.Clone(f.values)
-		f.arguments(args)
+		f.arguments(args, body)
 		f.bodies[name] = nil // which ends a function that calls itself
 		why = f.again(body)
 		f.values, f.bodies[name] = values, body
@@ -323,10 +323,26 @@ func wholeTrees(args []string) (folders []string) {
 	return folders
 }
 
-// arguments sets $1 and the others, and those that are missing, if all are known and the text does not look at that.
-func (f *floor) arguments(args []string) {
-	f.positional(args, !strings.ContainsAny(strings.Join(args, ""), "$`*") && !f.outer.read().tests && !f.outer.sets)
+// arguments sets $1 and the others, and those that are missing, if all are known and the text does not look at that;
+// not where the body of a function may take the value of a variable that holds an argument of its caller.
+func (f *floor) arguments(args []string, body []int) {
+	f.positional(args, !strings.ContainsAny(strings.Join(args, ""), "$`*?[") && !f.outer.read().tests && !f.outer.sets &&
+		(body == nil || !f.holdArguments(func(name string) bool {
+			return !slices.ContainsFunc(body, func(i int) bool { return strings.Contains(f.commands[i].Text, name+"=") })
+		})))
 }
+
+// holdArguments reports variables, of those that count, whose values are arguments by their numbers.
+func (f *floor) holdArguments(counts func(name string) bool) bool {
+	for name, value := range f.values {
+		if strings.Contains(value, "$") && argument().MatchString(value) && counts(name) {
+			return true
+		}
+	}
+	return false
+}
+
+var argument = lazy.Regexp(`\$\{?[1-9]`)
 
 // positional sets $1 and the others; with all those that are missing are empty.
 func (f *floor) positional(args []string, all bool) {
@@ -355,7 +371,10 @@ func (f *floor) shift(operands []string) {
 		}
 	}
 	last, all := f.values["9"]
-	f.positional(rest, all && last == "")
+	for all && len(rest) > 0 && rest[len(rest)-1] == "" { // it is missing
+		rest = rest[:len(rest)-1]
+	}
+	f.positional(rest, all && last == "" && !f.holdArguments(func(string) bool { return true }))
 }
 
 // shellArguments sets those of bash -c TEXT NAME ARGUMENTS, and of bash -s ARGUMENTS.
@@ -405,7 +424,8 @@ func (f *floor) nested(text string) string {
 func (f *floor) noItems(words string) bool {
 	m := variable().FindStringSubmatch(words)
 	return words == "" || m != nil && m[0] == strings.Trim(words, `"`) && m[2] == "" && !homeVariable(m[1]+m[3]) &&
-		(words[0] == '$' || strings.Contains(words, "@")) && f.values[m[1]+m[3]] == ""
+		(words[0] == '$' || strings.Contains(words, "@")) &&
+		(f.values[m[1]+m[3]] == "" || slices.Contains(f.empty, m[1]+m[3]))
 }
 
 // isList reports a word with a variable of a loop, which is given its words one by one.

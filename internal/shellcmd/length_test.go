@@ -67,7 +67,7 @@ sqlite3 a b |> x *|; sh x||sqlite3 a b > x; sh x;*|for PAGER in |/tmp/x *|; do l
 sed |-i.a *||sed s/a/b/ -i.a |b *||cp |-n *|a b||dd |of=a.img *||ln |a *|b/||ln -s a b;|rm b/c;*
 echo rm >> x; sh x;*|xargs |xargs *|rm <<< a|xargs env |env *|<<< rm||CC="$X/bin/gcc" *|make||CARGO_HOME=/tmp/c a;*
 kubectl |-a b *|ls||IFS=,; x=a,b; rm $x;*|IFS=,;x=a,b;|rm $x;*||env a=rm b;*|set -- |a*|;rm "${1%?*c}"|set -- |a*|;rm "${1//a/bbbbbbbb}"||tee >(IFS=0;x=0;rm $x) >(a);*
-sh <<E~|xargs rm~*|E||[ -z "$x" ] && *|rm $x/a||if [ -z $x ]; then a; el*|if b; then c; fi||f() { rm $1/a; }; f;*`), "\n") {
+sh <<E~|xargs rm~*|E||[ -z "$x" ] && *|rm $x/a||if [ -z $x ]; then a; el*|if b; then c; fi||f() { rm $1/a; }; f;*||f() { local a=$1; rm $a/b; }; f;*`), "\n") {
 		parts := strings.Split(strings.ReplaceAll(form, "~", "\n"), "|")
 		for i, part := range parts {
 			repeated, ok := strings.CutSuffix(part, "*")
