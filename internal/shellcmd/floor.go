@@ -85,7 +85,8 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			f.values = maps.Clone(f.values)
 			f.positional(nil, false)
 		}
-		if why := f.unlessElsewhere(c, f.command(i)); why != "" {
+		// A function of a script may stop the machine where nothing calls it.
+		if why := f.unlessElsewhere(c, f.command(i)); why != "" && !(inBody[i] && strings.HasSuffix(why, stops)) {
 			return shorten(c.Text) + ": " + why + f.hint
 		}
 		f.values = values

@@ -481,7 +481,8 @@ func TestCatastropheByStoppingTheMachine(t *testing.T) {
 	for _, stop := range []string{"reboot", "/sbin/reboot -f", "shutdown now", "shutdown", "shutdown -r +5", "halt", "poweroff",
 		"systemctl reboot", "systemctl -i poweroff", "systemctl isolate reboot.target", "init 0", "telinit 6", "loginctl reboot"} {
 		for form, denied := range map[string]bool{"%s": true, "sudo %s": true, "(sleep 5; %s) &": true, "bash -c 'sleep 5 && %s'": true,
-			"echo %s | sudo sh": true, "ls && %s": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
+			"echo %s | sudo sh": true, "ls && %s": true, "f() { ls; sudo %s; }; f": true, "f() { %s; }; ls": false,
+			"cat > a.sh <<'E'\nf() { sudo %s; }\nls\nE\nbash a.sh": false, "f() { %s; }; trap f EXIT": true, "f() { %s; }; g() { f; }; g": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
 			"ssh host %s": false, "ssh host 'sudo %s'": false, "sshpass -p x ssh host %s": false, "vagrant ssh -c '%s'": false,
 			"ssh host <<'E'\n%s\nE":        false,
 			"echo '%s' | ssh host sudo sh": false, "cat > a.sh <<'E'\n%s\nE\nssh host 'bash -s' < a.sh": false,
