@@ -459,6 +459,8 @@ func TestCatastropheByMissingArguments(t *testing.T) {
 		`set -e -- /; rm -rf "$1"`: true, `set -o pipefail -- a /; rm -rf "$2"`: true, `f() { local d=$1; shift; rm -rf "$d"/*; }; f a`: false,
 		`D=$1; f() { rm -rf "$D"/*; }; f`: false, `f() { local d=$1; g; }; g() { rm -rf "$d"/*; }; f a`: false, `f() { rm -rf "$2"/*; }; f [ab]`: false,
 		"cat > a <<'E'\nD=$1\nf() { rm -rf \"$D\"/*; }\nf\nE\nbash a b": false, `f() { mkdir "$1" || return; rm -rf "$1"/*; }; f`: false,
+		`f() { rm -rf "$1"/*; }; ./f`: false, `f() { rm -rf "$1"/*; }; xargs -n1 f < a`: false, `f() { rm -rf "$1"/*; }; npx f && sudo f`: false,
+		`f() { rm -rf "$1"/*; }; (ls; f)`: true, `f() { rm -rf "$1"; }; sudo f /`: true,
 		`f() { rm -rf "$1"/*; }`: false, `f() { rm -rf "$1"/*; }; f a`: false, `f() { rm -rf "$1"/*; }; f "$@"`: false,
 		`f() { rm -rf "$1"/*; }; f $(cat a)`: false, `f() { rm -rf "$1"/*; }; for i in a b; do f $i; done`: false,
 		`f() { rm -rf "${1:?}"/*; }; f`: false, `f() { : "${1?}"; rm -rf "$1"/*; }; f`: false, `f() { [ $# = 1 ] || return; rm -rf "$1"/*; }; f`: false,

@@ -75,7 +75,13 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	c := &f.commands[i]
 	if body := f.bodies[name]; body != nil && *f.left >= 0 {
 		values := maps.Clone(f.values)
-		f.arguments(args, body)
+		// By other programs, or from a folder, a program of that name is run, perhaps with more arguments.
+		if last := len(c.Via) - 1; strings.Contains(c.Program.Text, "/") ||
+			last >= 0 && !strings.HasPrefix(c.Via[last], inFunction) {
+			f.positional(args, false)
+		} else {
+			f.arguments(args, body)
+		}
 		f.bodies[name] = nil // which ends a function that calls itself
 		why = f.again(body)
 		f.values, f.bodies[name] = values, body
