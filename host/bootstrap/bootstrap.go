@@ -94,7 +94,8 @@ type Options struct {
 	Middleware []host.Middleware
 
 	// SingleCall makes a host for one call: the counts of limits are kept in a file for the next. Tool is the tool that
-	// will be called, if that is known: discovery commands that take long are not waited for when its plugin is another's.
+	// will be called, if that is known: discovery commands that take long are not waited for when its plugin is another's,
+	// and is not confined.
 	SingleCall bool
 	Tool       string
 	// Refresh starts plugins to list their tools, even if they are unchanged since an earlier start.

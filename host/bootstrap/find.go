@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -177,12 +178,8 @@ func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
 	folder, lock, err := c.installedPlugins()
-	called, _, _ := strings.Cut(c.options.Tool, "__")
-	if len(c.Host.Plugins[called].MayCall) > 0 { // tools of all plugins
-		called = ""
-	}
 	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs,
-		DirsSource: c.PluginDirsSource, Installed: folder, Commands: commands, Called: called})
+		DirsSource: c.PluginDirsSource, Installed: folder, Commands: commands, Enough: c.enough})
 	if err != nil {
 		problems = append(problems, err)
 	}
@@ -194,6 +191,15 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 	p.giveStateFolders()
 	p.reported = sync.OnceValue(p.superviseOptions)
 	return p
+}
+
+// enough reports whether the plugin of the tool that will be called is among those that are known, and needs no others:
+// those that it may call, and those whose programs its sandbox protects.
+func (c *Configuration) enough(known map[string]supervise.Spec) bool {
+	called, _, _ := strings.Cut(c.options.Tool, "__")
+	s, ok := known[called]
+	return ok && len(c.Host.Plugins[called].MayCall) == 0 &&
+		!superviseShipped([]supervise.Spec{s}, c.Locked)[0].Sandbox.Requested().AtLeast(sandbox.Confined)
 }
 
 // Discoveries are the discovery commands as they would run: confined, with toolhost's own files protected.

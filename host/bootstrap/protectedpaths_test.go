@@ -75,6 +75,26 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 	}
 }
 
+// Discovery commands that hang are waited for where the sandbox of the called plugin protects the programs that they
+// name, or it may call their plugins.
+func TestDiscoveryIsAwaitedForConfinedPlugins(t *testing.T) {
+	for level, want := range map[sandbox.Level]bool{sandbox.Supervised: true, "": false, sandbox.Confined: false,
+		sandbox.Isolated: false} {
+		known := map[string]supervise.Spec{"p": {Name: "p", Command: []string{"/p"}, Sandbox: sandbox.Spec{Level: level}}}
+		c := Configuration{Config: &config.Config{}, options: Options{Tool: "p__tool"}}
+		if got := c.enough(known); got != want {
+			t.Errorf("enough for a plugin at level %q: %t", level, got)
+		}
+		if c.options.Tool = "other__tool"; c.enough(known) {
+			t.Error("enough for a plugin that is not known")
+		}
+		c.options.Tool, c.Host.Plugins = "p__tool", map[string]host.PluginOptions{"p": {MayCall: []string{"*"}}}
+		if c.enough(known) {
+			t.Error("enough for a plugin that may call others")
+		}
+	}
+}
+
 // The floor knows the variables that a plugin inherits from the host; others are given what their block says.
 func TestFloorKnowsInheritedVariables(t *testing.T) {
 	t.Setenv("BUILD_FOLDER", "/srv/build")

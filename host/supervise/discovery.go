@@ -41,11 +41,10 @@ type Discovery struct {
 const DiscoveryTimeout = 10 * time.Second
 
 // ErrNotAwaited is part of the problem of a discovery command for which a call of another plugin no longer waits.
-var ErrNotAwaited = fmt.Errorf("a call of another plugin waits %s for it: the programs that it names are not known, nor "+
-	"protected, meanwhile", calledPatience)
+var ErrNotAwaited = fmt.Errorf("a call of another plugin waits %s for it", calledPatience)
 
 const (
-	// calledPatience is how long a host for one call waits for discovery commands, if it knows the call's plugin.
+	// calledPatience is how long Find waits for discovery commands when Sources.Enough is true.
 	calledPatience = 2 * time.Second
 	// maxDiscoveries is how many discovery commands run at once.
 	maxDiscoveries = 8

@@ -31,9 +31,9 @@ type Sources struct {
 	Installed string
 	// Commands print plugin specs.
 	Commands []Discovery
-	// Called is the only plugin that will be called, if that is known: when another source has it, commands that take
-	// long are not waited for.
-	Called string
+	// Enough, if there is one, reports whether the plugins of Plugins and Dirs are all that is needed: then commands that
+	// take long are not waited for. The programs that they name are then not protected from other plugins.
+	Enough func(known map[string]Spec) bool
 }
 
 // Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is
@@ -63,7 +63,7 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f.addPrograms(programs)
 	printed, failed := make([][]byte, len(from.Commands)), make([]error, len(from.Commands))
 	awaiting, stop := ctx, context.CancelFunc(func() {})
-	if _, known := f.specs[from.Called]; known {
+	if len(from.Commands) > 0 && from.Enough != nil && from.Enough(f.specs) {
 		awaiting, stop = context.WithTimeoutCause(ctx, calledPatience, ErrNotAwaited)
 	}
 	defer stop()
