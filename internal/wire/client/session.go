@@ -29,10 +29,11 @@ const (
 	// maxRequestBytes is the same for requests to the host: wire.MaxRequests with the largest arguments. There may be
 	// maxRequests, each with its withdrawal. More end the call.
 	maxRequestBytes = 16 << 20
-	// maxStrays is how many bytes for calls that have ended may come after the last of them: more than is on its way when
-	// a call with a large result is canceled. More end the session. A message counts as strayCost bytes more.
-	maxStrays = 64 << 20
-	strayCost = 256
+	// maxStrays is how many bytes for calls that have ended may come after the last of them, besides the results of those
+	// that ended without one, maxPardoned bytes at most. More end the session. A message counts as strayCost bytes more.
+	maxStrays   = 64 << 20
+	maxPardoned = 4 << 30
+	strayCost   = 256
 )
 
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
@@ -51,7 +52,7 @@ type session struct {
 	last   uint64
 	calls  map[uint64]*pendingCall
 	timer  *time.Timer  // for the first deadline of all; nil before there is one
-	strays atomic.Int64 // bytes for calls that are not waiting, since one has ended
+	strays atomic.Int64 // bytes for calls that are not waiting, since one has ended; below zero: that many may come yet
 	expiry time.Time    // when it fires; zero: it does not
 }
 
@@ -370,13 +371,18 @@ func (c *pendingCall) begin() {
 	}
 }
 
-func (c *pendingCall) close() {
+// close returns how many bytes of a result may come yet.
+func (c *pendingCall) close() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	if c.in != nil {
 		c.in.Close()
 	}
+	if c.plain.result != nil || c.result != nil || c.ended != nil {
+		return 0
+	}
+	return wire.MaxResult + c.request.MaxLarge
 }
 
 // over reports whether nothing of the call is expected any more.
@@ -455,11 +461,12 @@ func (s *session) add(deadline time.Time, r *sdk.Request) *pendingCall {
 }
 
 func (s *session) remove(c *pendingCall) {
+	pardoned := c.close()
 	s.mu.Lock()
 	delete(s.calls, c.id)
+	strays := s.strays.Load()
+	s.strays.Add(max(min(strays, 0)-pardoned, -maxPardoned) - strays)
 	s.mu.Unlock()
-	s.strays.Store(0)
-	c.close()
 	select {
 	case <-c.wake:
 	default:

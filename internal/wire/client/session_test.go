@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,57 @@ func TestFloodAfterTheEndOfACall(t *testing.T) {
 				t.Error("all of it was read")
 			}
 		})
+	}
+}
+
+// The large results of calls whose callers have gone are no flood, however many come at once.
+func TestLargeResultsOfCanceledCallsAreNoFlood(t *testing.T) {
+	const calls, large = 3, 40 << 20
+	var seen atomic.Int64
+	plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, serve: func(stream sessionStream) error {
+		for canceled := []uint64{}; ; {
+			m, err := stream.Recv()
+			switch {
+			case err != nil:
+				return err
+			case m.GetCancel() != nil:
+				if canceled = append(canceled, m.GetId()); len(canceled) < calls {
+					continue
+				}
+				for _, id := range canceled {
+					piece := &pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: make([]byte, 60<<10)}}}
+					for sent := 0; err == nil && sent < large; sent += 60 << 10 {
+						err = stream.Send(&pluginv1.SessionEvent{Id: id, Events: []*pluginv1.CallEvent{piece}})
+					}
+				}
+				seen.Add(1)
+			case seen.Load() > calls:
+				err = stream.Send(result(m.GetId(), "mine"))
+			default:
+				seen.Add(1)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}})
+	plugin.OnFlood = func() { t.Error("a flood") }
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for range calls {
+		running.Go(func() {
+			if _, err := plugin.Call(ctx, &sdk.Request{Tool: "x", MaxLarge: large}); err == nil {
+				t.Error("the canceled call has a result")
+			}
+		})
+	}
+	for seen.Load() < calls {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	running.Wait()
+	if r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || r.Content[0].Text != "mine" {
+		t.Error(r, err)
 	}
 }
 
