@@ -232,15 +232,16 @@ func (c *child) kernelReportsEnd() bool { return processHasEnded(c.handle) }
 func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	defer c.readers.Done()
 	// It ends with the process. Each process has two for as long as it lives: io.Copy would take 32 KB for each.
-	_, _ = io.CopyBuffer(to, &pacedReader{Reader: in}, make([]byte, maxLine))
+	_, _ = io.CopyBuffer(to, &pacedReader{Reader: in, ended: c.programEnded}, make([]byte, maxLine))
 	_, _ = to.Write([]byte("\n")) // the last line may not be terminated
 	_ = f.Close()
 }
 
-// A pacedReader reads at most maxPaced bytes in pace: what a plugin prints without end costs a processor of the host
-// otherwise, although nearly all of it is dropped.
+// A pacedReader reads at most maxPaced bytes in pace until the program has ended: what a plugin prints without end costs
+// a processor of the host otherwise, although nearly all of it is dropped.
 type pacedReader struct {
 	io.Reader
+	ended <-chan struct{} // then errors wait for the last lines
 	since time.Time
 	read  int // since then
 }
@@ -252,7 +253,7 @@ const (
 
 func (p *pacedReader) Read(b []byte) (int, error) {
 	if p.read >= maxPaced {
-		time.Sleep(pace - time.Since(p.since))
+		within(pace-time.Since(p.since), p.ended)
 	}
 	if time.Since(p.since) >= pace {
 		p.since, p.read = time.Now(), 0

@@ -120,6 +120,12 @@ func TestFloodIsReadSlowly(t *testing.T) {
 		if _, err := io.CopyN(io.Discard, p, maxPaced); err != nil || time.Since(began) > 0 {
 			t.Errorf("the next are read after %s, %v", time.Since(began), err)
 		}
+		ended := make(chan struct{})
+		close(ended)
+		p = &pacedReader{Reader: bytes.NewReader(make([]byte, 5<<20)), ended: ended}
+		if _, err := io.Copy(io.Discard, p); err != nil || time.Since(began) > 0 {
+			t.Errorf("the last of a program that has ended are read after %s, %v", time.Since(began), err)
+		}
 	})
 }
 
