@@ -454,6 +454,12 @@ func TestHostileLocks(t *testing.T) {
 	t.Run("all of it right", func(t *testing.T) { checkMistakes(t, parsed(right(maxSize/2600, 20)), "") })
 }
 
+// A comment after a mistake is not read as if it were none: its brackets are not bounded.
+func TestBracketsInACommentAfterAMistake(t *testing.T) {
+	src := "a = = 1 /*\nb = " + strings.Repeat("[", maxSize*7/8) + "\n*/"
+	checkMistakes(t, parsed(src), "l:1,5: a value should start here")
+}
+
 func parsed(src string) error {
 	_, err := parse("l", []byte(src))
 	return err

@@ -11,6 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -107,13 +109,18 @@ func (f *File) Parse() *Body {
 }
 
 // topLevel matches the beginning of an attribute or a block that is in no other.
-var topLevel = lazy.Regexp(`(?m)^[a-z][a-z0-9_]*( "[^"\n]*")* [={]`)
+var topLevel = lazy.Regexp(`^[a-z][a-z0-9_]*( "[^"\n]*")* [={]`)
 
 // withLater adds what is wrong after a finding from which the parser does not find back, such as a list without an end:
 // it reads on from each line that begins something at the top level.
 func (f *File) withLater(diags hcl.Diagnostics) hcl.Diagnostics {
-	const most = 20 // findings are enough at once
+	const most = 20   // findings are enough at once
+	left := 256 << 10 // bytes that are read again
 	known, at := map[int]bool{}, -1
+	var tokens hclsyntax.Tokens // of the whole file: a line of a comment or of a text begins nothing
+	if len(diags) > 0 {
+		tokens, _ = hclsyntax.LexConfig(f.src, f.Path, hcl.InitialPos)
+	}
 	note := func(d *hcl.Diagnostic) (isNew bool) {
 		if d.Subject == nil || known[d.Subject.Start.Byte] {
 			return false
@@ -130,24 +137,34 @@ func (f *File) withLater(diags hcl.Diagnostics) hcl.Diagnostics {
 			break
 		}
 		begin := bytes.LastIndexByte(f.src[:at], '\n') + 1 // a line in which a list does not end may be sound itself
-		next := topLevel().FindIndex(f.src[begin:])
-		if next == nil || bytes.Contains(f.src[begin:begin+next[0]], []byte("<<")) { // it may be in a text
+		next := slices.IndexFunc(tokens, func(t hclsyntax.Token) bool {
+			p := t.Range.Start
+			return p.Byte >= begin && p.Column == 1 && t.Type == hclsyntax.TokenIdent && topLevel().Match(f.src[p.Byte:])
+		})
+		if next < 0 {
 			break
 		}
-		begin += next[0]
-		_, more := hclsyntax.ParseConfig(f.src[begin:], f.Path,
-			hcl.Pos{Line: 1 + bytes.Count(f.src[:begin], []byte("\n")), Column: 1, Byte: begin})
+		start := tokens[next].Range.Start
+		if bytes.Contains(f.src[begin:start.Byte], []byte("<<")) { // a text without an end, or the mark of a merge
+			break
+		}
+		src := f.src[start.Byte:]
+		if left -= len(src); left < 0 || deepest(src) > MaxDepth { // where a quote is open brackets count only now
+			break
+		}
+		_, more := hclsyntax.ParseConfig(src, f.Path, start)
 		if len(more) == 0 {
 			break
 		}
-		if _, rest, ok := bytes.Cut(f.src[begin:], []byte("\n")); ok {
+		if _, rest, ok := bytes.Cut(src, []byte("\n")); ok {
 			at = len(f.src) - len(rest)
 		} else {
 			at = -1
 		}
 		for _, d := range more {
-			// The } of a block in which it began is no mistake.
-			if note(d) && (d.Summary != noItem || f.src[min(d.Subject.Start.Byte, len(f.src)-1)] != '}') {
+			// The bracket at the end of what it began in is no mistake.
+			first := f.src[min(d.Subject.Start.Byte, len(f.src)-1)]
+			if note(d) && (d.Summary != noItem || strings.IndexByte("])}", first) < 0) {
 				diags = append(diags, d)
 			}
 		}
@@ -229,6 +246,16 @@ func (f *File) shallow() bool {
 		}
 	}
 	return true
+}
+
+// deepest returns the most brackets and operators inside each other in a text.
+func deepest(src []byte) (depth int) {
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos)
+	var n nesting
+	for _, t := range tokens {
+		depth = max(depth, n.next(t.Type))
+	}
+	return depth
 }
 
 // nesting follows the nesting of the tokens of a file.
