@@ -47,6 +47,19 @@ func TestStoredResultsAreLimited(t *testing.T) {
 	}
 }
 
+// A call that may have run is not to be made again without a look, whether or not it may work then.
+func TestAdviceAboutRetryableErrors(t *testing.T) {
+	t.Parallel()
+	for outcome, want := range map[sdk.Outcome]string{sdk.OutcomeNotSent: "Make the call again in a moment.",
+		sdk.OutcomeUnknown: ""} {
+		e := (&snapshot{options: Options{ErrorMessageLimit: 100}}).shapeError(
+			&sdk.Error{Code: sdk.CodeTool, Name: "Busy", Message: "busy", Retryable: true, Outcome: outcome})
+		if e.Suggestion != want {
+			t.Errorf("%s: %q", outcome, e.Suggestion)
+		}
+	}
+}
+
 func TestCutTextProperties(t *testing.T) {
 	t.Parallel()
 	const note = "... (truncated)"

@@ -62,7 +62,7 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 		out.Details = nil
 	}
 	if out.Suggestion == "" {
-		if out.Suggestion = usualAdvice[out.Code]; out.Retryable {
+		if out.Suggestion = usualAdvice[out.Code]; out.Retryable && out.Outcome != sdk.OutcomeUnknown {
 			out.Suggestion = "Make the call again in a moment."
 		}
 	}
@@ -80,8 +80,8 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	return &out
 }
 
-// usualAdvice is what a model can do about an error that does not say it. It is no error of a tool,
-// nor of a rule.
+// usualAdvice is what a model can do about an error of the host that does not say it, by its code. Tools and rules have
+// their own.
 var usualAdvice = map[sdk.Code]string{
 	sdk.CodeApprovalTimeout:     "Make the call again when the user is there.",
 	sdk.CodeApprovalUnavailable: "Do something else, or ask the user to allow the call with a rule.",
