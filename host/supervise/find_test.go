@@ -170,9 +170,9 @@ func TestDiscoveryCommandsRunTogether(t *testing.T) {
 // Each command waits until as many run as may, and then notes how many do.
 func TestNumberOfDiscoveryCommandsIsLimited(t *testing.T) {
 	dir := t.TempDir()
-	list := script(t, dir, "list", fmt.Sprintf(`mkdir at.$$; until [ -e all ]; do
+	list := script(t, dir, "list", fmt.Sprintf(`at=$(mktemp -d at.XXXXXXXX); until [ -e all ]; do
   [ $(ls -d at.* | wc -l) -lt %d ] || : >all; sleep 0.01; done
-ls -d at.* | wc -l >>counts; rmdir at.$$; echo "[]"`, maxDiscoveries))
+ls -d at.* | wc -l >>counts; rmdir $at; echo "[]"`, maxDiscoveries))
 	commands := make([]Discovery, 3*maxDiscoveries)
 	for i := range commands {
 		commands[i] = Discovery{Name: fmt.Sprint("d", i), Dir: dir, Timeout: patience, Command: []string{list}}
