@@ -7,8 +7,8 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
-// maxNullPlaces bounds in how many objects and arrays WithoutNulls looks.
-const maxNullPlaces = 10_000
+// maxNullWork bounds how many schemas WithoutNulls examines: MCP servers may have any schema.
+const maxNullWork = 500_000
 
 // WithoutNulls returns the arguments without each null, at any depth, of a property whose schema allows no null. So
 // models write a property that they leave out where their vendor's strict mode requires all of them. What is returned
@@ -17,28 +17,27 @@ func (s *Schema) WithoutNulls(arguments json.RawMessage) json.RawMessage {
 	if !bytes.Contains(arguments, []byte("null")) {
 		return nil
 	}
-	places := maxNullPlaces
-	out, changed := withoutNulls(bytes.TrimLeft(arguments, Whitespace), s.top, &places)
-	if !changed || places < 0 {
+	left := maxNullWork
+	out, changed := withoutNulls(bytes.TrimLeft(arguments, Whitespace), s.top, &left)
+	if !changed || left < 0 {
 		return nil
 	}
 	return out
 }
 
 // withoutNulls returns the value of a place in the arguments without its nulls.
-func withoutNulls(value json.RawMessage, at func() node, places *int) (out json.RawMessage, changed bool) {
-	if kind := value[0]; kind != '{' && kind != '[' {
-		return value, false
-	}
-	if *places--; *places < 0 {
+func withoutNulls(value json.RawMessage, at func() node, left *int) (out json.RawMessage, changed bool) {
+	if kind := value[0]; kind != '{' && kind != '[' || *left < 0 {
 		return value, false
 	}
 	n := at()
+	*left -= 1 + len(n.schemas)
 	add := func(before string, v json.RawMessage, at func() node) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		v, other := withoutNulls(v, at, places)
+		*left -= len(n.schemas)
+		v, other := withoutNulls(v, at, left)
 		out, changed = append(append(out, before...), v...), changed || other
 	}
 	out = append(out, value[0])
@@ -51,7 +50,7 @@ func withoutNulls(value json.RawMessage, at func() node, places *int) (out json.
 		return append(out, ']'), changed
 	}
 	for _, m := range rawjson.ObjectOf(value) {
-		if string(m.Value) == "null" && !n.mayBeNull(m.Name) {
+		if string(m.Value) == "null" && !n.mayBeNull(m.Name, left) {
 			changed = true
 			continue
 		}
@@ -61,13 +60,13 @@ func withoutNulls(value json.RawMessage, at func() node, places *int) (out json.
 }
 
 // mayBeNull reports whether a schema of this object allows null for a member, or none declares it.
-func (n node) mayBeNull(name string) bool {
+func (n node) mayBeNull(name string, left *int) bool {
 	declared := false
+	*left -= len(n.schemas)
 	for _, s := range n.schemas {
 		properties, _ := s["properties"].(map[string]any)
 		if own, is := properties[name]; is {
-			left := maxKindSchemas
-			if n.schema.kinds(own, &left)&nullKind != 0 {
+			if n.schema.kinds(own, left)&nullKind != 0 {
 				return true
 			}
 			declared = true

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 func TestWithoutNulls(t *testing.T) {
@@ -23,10 +26,25 @@ func TestWithoutNulls(t *testing.T) {
 		`{"list":[{"on":null},{"on":false},{"x":[null]}],"limit":null}`:             `{"list":[{},{"on":false},{"x":[null]}],"limit":null}`,
 		`{"p\u0061th":null,"any":{"on":null}}`:                                      `{"any":{"on":null}}`,
 		`{"path":"x","limit":7}`:                                                    "",
-		`{"path":null,"list":[` + strings.Repeat("{},", maxNullPlaces) + `{}]}`:     "", // too much to look at
+		`{"path":null,"list":[` + strings.Repeat("{},", maxNullWork/2) + `{}]}`:     "", // too much to look at
 	} {
 		if got := s.WithoutNulls(json.RawMessage(arguments)); string(got) != want {
 			t.Errorf("%.80s gives %.200s, want %s", arguments, got, want)
 		}
+	}
+}
+
+// No schema makes the search for nulls slow.
+func TestWorkOnNullsIsBounded(t *testing.T) {
+	t.Parallel()
+	many := func(schema string) string { return strings.Repeat(schema+",", 900) + schema }
+	s := NewSchema(json.RawMessage(`{"properties":{"list":{"items":{"anyOf":[` +
+		many(`{"properties":{"a":{"$ref":"#/$defs/a"}}}`) + `]}}},"$defs":{"a":{"anyOf":[` + many(`{"type":"string"}`) + `]}}}`))
+	var got json.RawMessage
+	took := testutil.CPUTime(t, func() {
+		got = s.WithoutNulls(json.RawMessage(`{"list":[` + strings.Repeat(`{"a":null},`, 500) + `{}]}`))
+	})
+	if got != nil || took > 10*time.Second { // all of it would take a minute
+		t.Errorf("%.100s after %s", got, took)
 	}
 }
