@@ -339,7 +339,7 @@ func (p *projection) indentOf(u block, fresh, file []byte) (string, bool) {
 	step, deeper := strings.CutPrefix(leading(fresh), leading(p.old.text(u.o0)))
 	if own := leading(file); deeper && ok && len(ind) <= len(own) { // other lines say something else than this one
 		step, ok = p.indents.convert(step)
-		ind = own + step
+		ind, ok = own+step, ok && !p.indents.contradictory
 	}
 	if !ok && bytes.Equal(bytes.TrimRight(fresh, blanks), bytes.TrimRight(file, blanks)) {
 		return leading(file), true // new_string has the line of the file
