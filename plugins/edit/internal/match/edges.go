@@ -28,9 +28,10 @@ var (
 	// opensWord begins what a line that closesWord ends, if hasClosed does not find that on the same line.
 	opensWord = lazy.Regexp(`^\W{0,2}(if|for|while|until|unless|case|switch|select|repeat|function|def|class|module|macro|` +
 		`begin|try|augroup|local function)|\b(do|then|begin)( \|[^|]*\|)?$|\bfunction\b|^[^(){}\[\]]+\)$|/\*|<!--`)
-	closesWord = lazy.Regexp(`^((end\w*|fi|done|esac)\b[ \w()]*[;,.)]*|;;&?|\*/|-->)$`)
-	branches   = lazy.Regexp(`\b(else|break|return|pass|continue)\b`)
-	hasClosed  = lazy.Regexp(`\b(end|fi|done|esac)\b|;;$|\*/|-->`)
+	closesWord = lazy.Regexp(`^((end|end(if|e?f|for(each)?|while|function|macro|class|module|case|try|snippet)|` +
+		`fi|done|esac)( \w+)?(\([ \w]*\))?[;,.)]*|;;&?|\*/|-->)$`)
+	branches  = lazy.Regexp(`\b(else|break|return|pass|continue)\b`)
+	hasClosed = lazy.Regexp(`\b(end|fi|done|esac)\b|;;$|\*/|-->`)
 )
 
 // keepFirstIndent gives new_string the indentation of its first line, or of all lines, that it lost and old_string has.
@@ -636,7 +637,7 @@ func (e edges) sameLines(lines []string, from int) bool {
 	case says:
 		return true
 	case words != 0 || more == pairs{} && branches().MatchString(text):
-		return level == exact && alike && e.unpaired(e.fresh) == e.unpaired(e.old)
+		return level == exact && alike && e.unpaired(e.fresh) == add(e.unpaired(e.old), more)
 	}
 	return more != pairs{} && e.unpaired(e.fresh) == add(e.unpaired(e.old), more) &&
 		(level || more.quotes == 0 && e.unpaired(string(e.t.data)) == pairs{})
