@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A projection carries the model's own change, from its old to its new lines, over to the lines of the file that the
@@ -398,6 +400,28 @@ func (p *projection) quoteRepeated() {
 	}
 }
 
+// meansMore matches what may not mean the same in other quotes.
+var meansMore = lazy.Regexp("[$\\\\`]|#\\{")
+
+// quotesAll reports whether a line has the quotes around strings only, not as apostrophes, one after another as an
+// escape, or for anything else.
+func quotesAll(l, quote string) bool {
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(strings.TrimLeft(l, blanks), triple) {
+		l = strings.ReplaceAll(l, triple, quote)
+	}
+	parts := strings.Split(l, quote)
+	for i := 2; i < len(parts); i += 2 {
+		r, _ := utf8.DecodeRuneInString(parts[i])
+		if wordRune(r) || parts[i] == "" && i < len(parts)-1 || prefixWord().MatchString(parts[i-2]) {
+			return false
+		}
+	}
+	return len(parts)%2 == 1
+}
+
+// prefixWord matches a word at the end that is longer than what may be in front of a string, as in rb"".
+var prefixWord = lazy.Regexp(`\w{3}$`)
+
 // adoptForms brings what the model wrote in another form throughout, such as curly quotes or decomposed letters, into
 // the form that the file has at the place, so that new lines have it too.
 func (p *projection) adoptForms() {
@@ -418,17 +442,17 @@ func (p *projection) adoptForms() {
 			p.old.lines = append(p.old.lines, line{n, n, n})
 		}
 	}
-	const special = "$\\`" // what quotes differ in
 	for _, q := range [][2]string{{`'`, `"`}, {`"`, `'`}} {
 		if n := bytes.Count(old, []byte(q[0])); n == 0 || n != bytes.Count(file, []byte(q[1])) ||
-			bytes.Contains(slices.Concat(old, fresh), []byte(q[1])) || bytes.Contains(file, []byte(q[0])) {
+			p.t.prose() || p.t.syntax == sql || bytes.Contains(slices.Concat(old, fresh), []byte(q[1])) ||
+			bytes.Contains(file, []byte(q[0])) {
 			continue
 		}
 		is := newSource(fresh, nil)
 		for j, o := range counterparts(p.old, is) { // of lines that come
-			if l := is.text(j); bytes.Count(l, []byte(q[0]))%2 == 0 &&
+			if l := is.text(j); quotesAll(string(l), q[0]) &&
 				(o < 0 || likeness(string(p.old.text(o)), string(l)) == 0) &&
-				(!bytes.ContainsAny(l, special) || bytes.ContainsAny(old, special)) {
+				(!meansMore().Match(l) || meansMore().Match(old)) {
 				copy(l, bytes.ReplaceAll(l, []byte(q[0]), []byte(q[1])))
 			}
 		}
