@@ -96,3 +96,16 @@ func TestPlacesAroundALineOfSigns(t *testing.T) {
 		}
 	}
 }
+
+// All lines of a large file can be those of a long old_string, which is found in other blanks elsewhere.
+func TestManyEqualLines(t *testing.T) {
+	const line = "    some_call(value, other_value)\n"
+	data, old := strings.Repeat(line, 60_000)+"end_of_it(y)\n", strings.Repeat(line, 15_000)+"  end_of_it(y)\n"
+	text, start := NewText("a.py", []byte(data)), time.Now()
+	if _, refusal := text.Plan(Change{Old: old, New: old + "more(z)\n"}); refusal == nil {
+		t.Error("no refusal")
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%v", took)
+	}
+}

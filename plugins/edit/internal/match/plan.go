@@ -243,11 +243,15 @@ func (t *Text) choose(c Change, f *finding) *Refusal {
 	return nil
 }
 
+// maxTwinLines is how many lines staleTwin compares: in a file of lines that are all equal it would be all with all.
+const maxTwinLines = 1_000_000
+
 // staleTwin refuses a place that has other blanks than old_string where another one has the same, and all of its lines
 // but one: old_string may be that place as it was before an edit.
 func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 	old := newSource(bytes.Trim(toLF(f.reading.old.data), "\n"), nil).rightTrimmed()
-	if n := len(old); f.number < indentationPass || f.number > lastComment || len(f.hits) > 1 || c.NearLine > 0 || n < 2 {
+	if n := len(old); f.number < indentationPass || f.number > lastComment || len(f.hits) > 1 || c.NearLine > 0 || n < 2 ||
+		!bytes.Contains(t.data, []byte(old[0])) && !bytes.Contains(t.data, []byte(old[n-1])) {
 		return nil
 	}
 	line := func(i int) []byte { return bytes.TrimRight(t.text(i), blanks) }
@@ -262,14 +266,15 @@ func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 	}
 	first, last := t.span(f.hits[0].Range)
 	here, below := same(first, last)
-	for i := range t.lines {
+	compared := 0
+	for i := 0; i < len(t.lines) && compared < maxTwinLines; i++ {
 		for _, more := range []int{-1, 0, 1} {
 			from, to := i, i+len(old)+more
 			if from >= first && from < last || from < first && to > first || to > len(t.lines) {
 				continue
 			}
 			head, tail := same(from, to)
-			if head+tail < max(len(old)-1, here+below+1) ||
+			if compared += head + tail; head+tail < max(len(old)-1, here+below+1) ||
 				more != 0 && (min(head, tail) == 0 || head+tail < len(old)+min(more, 0)) ||
 				more == 0 && (head+tail == len(old) || likeness(old[head], string(line(from+head))) == 0) ||
 				alnums([]byte(strings.Join(slices.Concat(old[:head], old[len(old)-tail:]), ""))) < 12 {
