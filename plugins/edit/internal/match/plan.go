@@ -199,8 +199,12 @@ func (t *Text) adapted(c Change, r *reading, places []Range) (*reading, *Refusal
 	if c.Strictness == Exact {
 		return r, nil
 	}
+	breaks := strings.HasSuffix(r.new, "\n") || strings.HasSuffix(r.new, `\n`) // else it is a blank line with a number
 	r, refusal := t.newAlone(r, places[0])
-	if r = t.dropExtraBreak(r, places); refusal == nil {
+	if breaks {
+		r = t.dropExtraBreak(r, places)
+	}
+	if refusal == nil {
 		refusal = cmp.Or(t.placeholders(r, places), t.onlyNewMarked(r, places), t.onlyNewFenced(r, places))
 	}
 	if refusal != nil {

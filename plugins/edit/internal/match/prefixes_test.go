@@ -210,6 +210,16 @@ func TestNumberedFirstLineKeepsItsIndentation(t *testing.T) {
 	}
 }
 
+// A line number at the end of new_string with nothing behind it is a blank line, and no line break too many.
+func TestNumberOfABlankLineAtTheEnd(t *testing.T) {
+	const head, tail = "one()\n\ntwo()\nconst log = a()\n", "\nfunction f() {}\n"
+	_, got := planned(t, "a.js", head+"const path = b()\n"+tail, Change{
+		Old: "const log = a()\nconst path = b()", New: "4\tconst log = a()\n5\t"})
+	if got != head+"\n"+tail {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Numbers from 1 before all lines of new_string are a list in a text, and line numbers at the start of a program.
 func TestNumbersOfTheFirstLines(t *testing.T) {
 	const code = "const a = first();\nconst b = second();\nconst c = third();\n"
