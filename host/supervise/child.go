@@ -237,8 +237,8 @@ func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	_ = f.Close()
 }
 
-// A pacedReader reads at most maxPaced bytes in pace until the program has ended: what a plugin prints without end costs
-// a processor of the host otherwise, although nearly all of it is dropped.
+// A pacedReader reads at most maxPaced bytes in pace until the program has ended: what a plugin prints without end
+// costs a processor of the host otherwise, although nearly all of it is dropped.
 type pacedReader struct {
 	io.Reader
 	ended <-chan struct{} // then errors wait for the last lines
