@@ -162,9 +162,12 @@ func (f *File) withLater(diags hcl.Diagnostics) hcl.Diagnostics {
 			at = -1
 		}
 		for _, d := range more {
+			if !note(d) {
+				continue
+			}
 			// The bracket at the end of what it began in is no mistake.
 			first := f.src[min(d.Subject.Start.Byte, len(f.src)-1)]
-			if note(d) && (d.Summary != noItem || strings.IndexByte("])}", first) < 0) {
+			if d.Summary != noItem || strings.IndexByte("])}", first) < 0 {
 				diags = append(diags, d)
 			}
 		}
