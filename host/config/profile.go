@@ -172,9 +172,6 @@ func (r *reader) follow(p *profileBlock, chain []string) {
 func (r *reader) parts(p *profileBlock, out []*profileBlock, there map[*profileBlock]bool) []*profileBlock {
 	there[p], out = true, append(out, p)
 	for _, l := range p.links {
-		if there[l.to] {
-			continue
-		}
 		weight := 64 + 256*len(l.to.Rules.Rules) // about the bytes of a copy
 		for _, s := range slices.Concat(l.to.Filter.Tools, l.to.Filter.Exclude, l.to.Filter.Categories) {
 			weight += 16 + len(s)
@@ -182,7 +179,9 @@ func (r *reader) parts(p *profileBlock, out []*profileBlock, there map[*profileB
 		if !r.Copies(weight, l.at) {
 			return out
 		}
-		out = r.parts(l.to, out, there)
+		if !there[l.to] { // also one that is there counts: to look at it again and again takes time
+			out = r.parts(l.to, out, there)
+		}
 	}
 	return out
 }

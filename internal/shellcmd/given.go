@@ -341,14 +341,18 @@ func (f *floor) arguments(args []string, body []int) {
 // holdArguments reports variables, of those that count, whose values are arguments by their numbers.
 func (f *floor) holdArguments(counts func(name string) bool) bool {
 	for name, value := range f.values {
-		if strings.Contains(value, "$") && argument().MatchString(value) && counts(name) {
-			return true
+		for rest := value; ; {
+			var found bool
+			if _, rest, found = strings.Cut(rest, "$"); !found {
+				break
+			}
+			if number := strings.TrimPrefix(rest, "{"); number != "" && '1' <= number[0] && number[0] <= '9' && counts(name) {
+				return true
+			}
 		}
 	}
 	return false
 }
-
-var argument = lazy.Regexp(`\$\{?[1-9]`)
 
 // positional sets $1 and the others; with all those that are missing are empty.
 func (f *floor) positional(args []string, all bool) {

@@ -144,7 +144,7 @@ func drawTruth(t *rapid.T, depth int) string {
 			"anytrue([for x1 in args.%n : x1 == %v || %t])", "alltrue([for x1, x2 in %l : %t])", "(%v) > 4",
 			"anytrue([for x1 in %l : %t if %t])", "anytrue([for c in commands(%v) : c.name == %v])",
 			"anytrue([for x2 in paths() : %t])", "anytrue([for x1 in %l : x1 == \"x\"])",
-			"anytrue([for x1, x1 in %l : x1 == %v])", "matches(\"x\", %t ? %v : %v)", "[%t][0]")
+			"matches(\"x\", %t ? %v : %v)", "[%t][0]")
 	}
 	return fill(t, rapid.SampledFrom(forms).Draw(t, "form"), depth)
 }

@@ -132,6 +132,10 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 				name).WithHint("use another name")
 		}
 	}
+	if n.KeyVar == n.ValVar {
+		v.Add(n.OpenRange, "a loop cannot call both the places and the items of a list %q", n.KeyVar).
+			WithHint("use two names")
+	}
 }
 
 // comparison reports a list that is compared with another value: never equal, so that a rule to deny would not match.
