@@ -134,11 +134,17 @@ const maxFields = 100
 
 // readFields returns the properties of the form in the order of the schema.
 func readFields(form json.RawMessage) (out []field, err error) {
-	var required []string
-	object := rawjson.ObjectOf(form)
-	_ = json.Unmarshal(object.Get("required"), &required)          // others are no names
-	for _, m := range rawjson.ObjectOf(object.Get("properties")) { // none: a question without a form
-		f := field{name: m.Name, required: slices.Contains(required, m.Name), schema: m.Value}
+	var in struct {
+		Properties json.RawMessage
+		Required   []string
+	}
+	if len(form) > 0 {
+		if err := json.Unmarshal(form, &in); err != nil {
+			return nil, fmt.Errorf("its form cannot be read: %w", err)
+		}
+	}
+	for _, m := range rawjson.ObjectOf(in.Properties) { // none: a question without a form
+		f := field{name: m.Name, required: slices.Contains(in.Required, m.Name), schema: m.Value}
 		if err := json.Unmarshal(f.schema, &f.fieldSchema); err != nil {
 			return nil, fmt.Errorf("its form cannot be read: %w", err)
 		}
