@@ -341,12 +341,8 @@ func (f *floor) arguments(args []string, body []int) {
 // holdArguments reports variables, of those that count, whose values are arguments by their numbers.
 func (f *floor) holdArguments(counts func(name string) bool) bool {
 	for name, value := range f.values {
-		for rest := value; ; {
-			var found bool
-			if _, rest, found = strings.Cut(rest, "$"); !found {
-				break
-			}
-			if number := strings.TrimPrefix(rest, "{"); number != "" && '1' <= number[0] && number[0] <= '9' && counts(name) {
+		for _, part := range strings.Split(value, "$")[1:] {
+			if number := strings.TrimPrefix(part, "{"); number != "" && '1' <= number[0] && number[0] <= '9' && counts(name) {
 				return true
 			}
 		}

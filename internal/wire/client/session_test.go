@@ -130,7 +130,7 @@ func TestFloodAfterTheEndOfACall(t *testing.T) {
 // The large results of calls whose callers have gone are no flood, however many come at once.
 func TestLargeResultsOfCanceledCallsAreNoFlood(t *testing.T) {
 	const calls, large = 3, 40 << 20
-	var seen atomic.Int64
+	received, answers := make(chan struct{}, calls), atomic.Bool{}
 	plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, serve: func(stream sessionStream) error {
 		for canceled := []uint64{}; ; {
 			m, err := stream.Recv()
@@ -147,11 +147,11 @@ func TestLargeResultsOfCanceledCallsAreNoFlood(t *testing.T) {
 						err = stream.Send(&pluginv1.SessionEvent{Id: id, Events: []*pluginv1.CallEvent{piece}})
 					}
 				}
-				seen.Add(1)
-			case seen.Load() > calls:
+				answers.Store(true)
+			case answers.Load():
 				err = stream.Send(result(m.GetId(), "mine"))
 			default:
-				seen.Add(1)
+				received <- struct{}{}
 			}
 			if err != nil {
 				return err
@@ -168,8 +168,8 @@ func TestLargeResultsOfCanceledCallsAreNoFlood(t *testing.T) {
 			}
 		})
 	}
-	for seen.Load() < calls {
-		time.Sleep(time.Millisecond)
+	for range calls {
+		<-received
 	}
 	cancel()
 	running.Wait()
