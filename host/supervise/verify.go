@@ -85,10 +85,10 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
-	if err := s.checkAllowed(); err != nil {
+	if err := errors.Join(s.checkAllowed(), sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox)); err != nil {
 		return err
 	}
-	if err := cmp.Or(sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox), s.checkDir(), s.checkScript()); err != nil {
+	if err := cmp.Or(s.checkDir(), s.checkScript()); err != nil {
 		return err
 	}
 	var path string
