@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -416,7 +417,7 @@ func (o *spillFile) follow(k *headTail, p []byte) {
 		if o.file, o.err = o.sessionOutput.open(o.name); o.err != nil {
 			return
 		}
-		o.err = errors.Join(o.file.write(k.head), o.file.write(k.tail)) // the ring has not wrapped yet
+		o.err = cmp.Or(o.file.write(k.head), o.file.write(k.tail)) // the ring has not wrapped yet
 	}
 	if o.err == nil {
 		o.err = o.file.write(p)
@@ -436,13 +437,14 @@ func (o *spillFile) note(total int64) string {
 	case o.sessionOutput == nil:
 		return fmt.Sprintf("The %d bytes of %s are not saved: the configuration has it so. Filter the output to see more "+
 			"of it.", total, o.name)
-	case o.file == nil:
+	case o.file == nil, o.err != nil && o.file.size == 0:
 		return fmt.Sprintf("The %d bytes of %s could not be saved: %v. Filter the output to see more of it.", total, o.name,
 			o.err)
 	case errors.Is(o.err, errFull):
 		return fmt.Sprintf("First %d of %d bytes of %s: %s", o.file.size, total, o.name, o.file.path)
 	case o.err != nil:
-		return fmt.Sprintf("First %d of %d bytes of %s: %s (%v)", o.file.size, total, o.name, o.file.path, o.err)
+		return fmt.Sprintf("First %d of %d bytes of %s: %s (the rest could not be saved: %v)", o.file.size, total, o.name,
+			o.file.path, o.err)
 	}
 	return fmt.Sprintf("All %d bytes of %s: %s", total, o.name, o.file.path)
 }

@@ -63,6 +63,20 @@ func TestLongOutputIsInAFile(t *testing.T) {
 	}
 }
 
+// A file that takes nothing, as on a full disk, is not named as one with the output's first bytes.
+func TestOutputThatCannotBeSaved(t *testing.T) {
+	files := newShelf(t, "", 1000)
+	o := spillFile{sessionOutput: files, name: "stdout"}
+	if o.file, o.err = files.open("stdout"); o.err != nil {
+		t.Fatal(o.err)
+	}
+	_ = o.file.file.Close()
+	o.follow(&headTail{half: 8}, []byte("0123456789"))
+	if got := o.note(10); !strings.HasPrefix(got, "The 10 bytes of stdout could not be saved: ") || strings.Contains(got, "First") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	files := newShelf(t, "", 100)
 	b, err := files.open("stdout")
