@@ -171,7 +171,8 @@ func FuzzCompile(f *testing.F) {
 		for _, doc := range []string{`{}`, `[[],{"a":{"a":1}}]`, `"a"`, `-1.5`, `null`, string(raw)} {
 			s.Validate([]byte(doc))
 		}
-		if _, err := otherSchema(raw); err != nil && isSchemaError(err) && json.Valid(raw) && !looserHere(raw) {
+		if _, err := otherSchema(raw); err != nil && isSchemaError(err) && json.Valid(raw) && !looserHere(raw) &&
+			len(s.Unchecked) == 0 { // patterns that RE2 does not offer are no schema for it
 			t.Errorf("%s: compiles, but %v", raw, err)
 		}
 	})

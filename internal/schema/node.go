@@ -5,11 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/big"
-	"net/url"
 	"slices"
-	"strings"
-
-	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // node is one schema. The zero node accepts everything.
@@ -18,7 +14,7 @@ type node struct {
 	title   string
 	never   bool // the schema false
 	asserts bool // has a keyword that can refuse something
-	refText string
+	refers  bool // to ref, when it is linked
 	ref     *node
 
 	types     kind
@@ -139,54 +135,6 @@ func (n *node) inPlace(f func(*node)) {
 	for _, m := range n.dependentSchemas {
 		f(m.node)
 	}
-}
-
-// link resolves every $ref and numbers the schemas that are referred to.
-func (r *reader) link(root *node) (shared []*node, err error) {
-	for _, n := range r.refs {
-		target, err := r.target(n)
-		switch {
-		case err == nil:
-		case r.foreign:
-			r.leaveOut(n, "$ref", err)
-			continue
-		default:
-			return nil, err
-		}
-		n.ref = target
-		if target.shared == 0 {
-			shared = append(shared, target)
-			target.shared = len(shared)
-		}
-	}
-	return shared, r.noLoops(root)
-}
-
-func (r *reader) target(n *node) (*node, error) {
-	for _, base := range r.embedded {
-		if n.at == base || strings.HasPrefix(n.at, base+"/") {
-			return nil, fault(n.at+"/$ref",
-				"references below an inner \"$id\" (#%s) are not supported; remove that $id", base)
-		}
-	}
-	target, ok := r.index[canonicalPointer(n.refText)]
-	if !ok {
-		return nil, fault(n.at+"/$ref", "%s points at no schema in here", quote(n.refText))
-	}
-	return target, nil
-}
-
-// canonicalPointer undoes percent escapes and writes the rest the way the index does.
-func canonicalPointer(ref string) string {
-	p := strings.TrimPrefix(ref, "#")
-	if decoded, err := url.PathUnescape(p); err == nil {
-		p = decoded
-	}
-	steps := strings.Split(p, "/")
-	for i, s := range steps {
-		steps[i] = textutil.EscapePointer(textutil.UnescapePointer(s))
-	}
-	return strings.Join(steps, "/")
 }
 
 // A loopError is about a schema that applies itself to the same value again.

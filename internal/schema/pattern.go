@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -104,7 +105,7 @@ func (p *pattern) compile(r *reader, s string) (*regexp.Regexp, error) {
 // and that ^(?:B) does not match. Without any, or where they are not simply at the start, it returns none.
 func splitLookaheads(s string) (rest string, ahead []string) {
 	rest, anchored := strings.CutPrefix(s, "^")
-	if !anchored || strings.Contains(s, "[]") || strings.Contains(s, "[^]") { // which RE2 reads differently
+	if !anchored {
 		return s, nil
 	}
 	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
@@ -153,13 +154,13 @@ func parseError(s string, err error) error {
 	if !ok {
 		return err
 	}
-	plain := backReference().ReplaceAllString(lookarounds.Replace(fromECMA(s)), "x")
-	plain = largeCounts().ReplaceAllStringFunc(plain, func(count string) string {
+	plain := largeCounts().ReplaceAllStringFunc(s, func(count string) string {
 		if validRepeat(count) {
 			return "+"
 		}
 		return count
 	})
+	plain = fromECMA(backReference().ReplaceAllString(lookarounds.Replace(plain), "x"))
 	if _, malformed := syntax.Parse(plain, syntax.Perl); malformed != nil {
 		if m, ok := errors.AsType[*syntax.Error](malformed); !ok || m.Code != syntax.ErrInvalidRepeatSize {
 			return err
@@ -183,6 +184,9 @@ var (
 	lookarounds   = strings.NewReplacer("(?=", "(?:", "(?!", "(?:", "(?<=", "(?:", "(?<!", "(?:")
 	backReference = lazy.Regexp(`\\(?:[1-9][0-9]*|k<\w+>)`)
 	repeatCounts  = lazy.Regexp(`^\{(\d+)(?:,(\d*))?\}$`)
+	// a surrogate pair is one character
+	unicodeEscape = lazy.Regexp(`^\\u(?:(?i:d[89ab][0-9a-f]{2}\\ud[c-f])[0-9a-fA-F]{2}|[0-9a-fA-F]{4}|\{0*[0-9a-fA-F]{1,6}\})`)
+	property      = lazy.Regexp(`^\\[pP]\{(?:sc|Script|gc|General_Category)=(\w+)\}`)
 	largeCounts   = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
 
@@ -244,26 +248,76 @@ func (r *reader) loosen() {
 	}
 }
 
-// fromECMA rewrites the escapes of JavaScript that Go spells differently: \u0041 and \cA.
+// What \s and \S are in ECMA-262, as the content of a class; those of RE2 know ASCII only, and no vertical tab.
+const (
+	spaces    = `\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	nonSpaces = `\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
+		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+)
+
+// fromECMA rewrites what RE2 spells or reads differently.
 func fromECMA(s string) string {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		rest := s[i+1:]
+	for class := false; s != ""; {
+		was := s[:1]
+		now := was
 		switch {
-		case rest[0] == 'u' && len(rest) >= 5 && strings.Trim(rest[1:5], "0123456789abcdefABCDEF") == "":
-			b.WriteString(`\x{` + rest[1:5] + `}`)
-			i += 5
-		case rest[0] == 'c' && len(rest) >= 2 && rest[1]|0x20 >= 'a' && rest[1]|0x20 <= 'z':
-			fmt.Fprintf(&b, `\x{%02x}`, rest[1]&0x1f)
-			i += 2
-		default:
-			b.WriteString(s[i : i+2])
-			i++
+		case s[0] == '\\' && len(s) > 1:
+			was, now = escapeFromECMA(s, class)
+		case class && s[0] == '[':
+			now = `\[` // [[:alpha:]] is a class of these characters
+		case class:
+			class = s[0] != ']'
+		case strings.HasPrefix(s, "[^]"):
+			was, now = "[^]", `[\x{0}-\x{10ffff}]`
+		case strings.HasPrefix(s, "[]"):
+			was, now = "[]", `[^\x{0}-\x{10ffff}]`
+		case s[0] == '[':
+			class = true
+		case s[0] == '.':
+			now = `[^\n\r\x{2028}\x{2029}]`
 		}
+		b.WriteString(now)
+		s = s[len(was):]
 	}
 	return b.String()
+}
+
+// escapeFromECMA returns the escape that s begins with, and how RE2 writes it, which may be in a class.
+func escapeFromECMA(s string, class bool) (was, now string) {
+	within := func(content string) string {
+		if class {
+			return content
+		}
+		return "[" + content + "]"
+	}
+	switch s[1] {
+	case 's':
+		return s[:2], within(spaces)
+	case 'S':
+		return s[:2], within(nonSpaces)
+	case 'b':
+		if class {
+			return s[:2], `\x{8}`
+		}
+	case 'c':
+		if len(s) > 2 && s[2]|0x20 >= 'a' && s[2]|0x20 <= 'z' {
+			return s[:3], fmt.Sprintf(`\x{%02x}`, s[2]&0x1f)
+		}
+	case 'u':
+		if was = unicodeEscape().FindString(s); was != "" {
+			digits := strings.Split(strings.Trim(was[2:], "{}"), `\u`)
+			r, _ := strconv.ParseUint(digits[0], 16, 32) // at most six digits
+			if len(digits) == 2 {
+				low, _ := strconv.ParseUint(digits[1], 16, 32)
+				return was, fmt.Sprintf(`\x{%x}`, utf16.DecodeRune(rune(r), rune(low)))
+			}
+			return was, fmt.Sprintf(`\x{%x}`, r)
+		}
+	case 'p', 'P':
+		if m := property().FindStringSubmatch(s); m != nil {
+			return m[0], s[:2] + "{" + m[1] + "}"
+		}
+	}
+	return s[:2], s[:2]
 }

@@ -15,13 +15,17 @@ import (
 type reader struct {
 	dialect   dialect
 	index     map[string]*node // by JSON pointer
-	refs      []*node          // those with a $ref
-	embedded  []string         // pointers of inner schemas with an $id of their own
-	programs  int              // instructions of all patterns
-	foreign   bool             // see CompileForeign
-	formats   bool             // are checked
-	declared  bool             // the dialect is the author's word
-	unchecked []string         // see Schema.Unchecked
+	refs      []reference
+	resource  string            // JSON pointer of the schema with an $id around what is read, or of the root
+	base      string            // its URI
+	resources map[string]string // JSON pointers of schemas, by URI
+	anchors   map[string]string // and by the pointer of the resource, # and a name
+	dynamic   map[string]int    // how many schemas have a $dynamicAnchor, by # and its name, or a $recursiveAnchor, by #
+	programs  int               // instructions of all patterns
+	foreign   bool              // see CompileForeign
+	formats   bool              // are checked
+	declared  bool              // the dialect is the author's word
+	unchecked []string          // see Schema.Unchecked
 }
 
 func fault(at, format string, args ...any) error {
@@ -30,6 +34,8 @@ func fault(at, format string, args ...any) error {
 
 // read parses, checks and links a schema. It returns its root and the nodes that others refer to.
 func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
+	r.dialect, r.index, r.base = draft2020, map[string]*node{}, localBase
+	r.resources, r.anchors, r.dynamic = map[string]string{}, map[string]string{}, map[string]int{}
 	most := limits{depth: maxSchemaDepth, values: maxSchemaValues}
 	v, bad := decode(raw, most, true)
 	if bad != nil && bad.twice && r.foreign {
@@ -110,6 +116,8 @@ func (r *reader) schema(at string, v any) (*node, error) {
 		n.never = !v
 		return n, nil
 	case *object:
+		defer func(resource, base string) { r.resource, r.base = resource, base }(r.resource, r.base)
+		r.identify(n, v)
 		return n, r.keywords(n, v)
 	}
 	return nil, fault(at, "must be a schema (an object or a boolean), got %s", showPlain(v))
@@ -266,9 +274,9 @@ func init() {
 		"additionalItems":   readAdditionalItems,
 		"exclusiveMinimum":  readExclusive("exclusiveMinimum", func(n *node) *bool { return &n.exclusiveMinimumFlag }),
 		"exclusiveMaximum":  readExclusive("exclusiveMaximum", func(n *node) *bool { return &n.exclusiveMaximumFlag }),
-		"$ref":              readRef,
-		"$dynamicRef":       readDynamicRef,
-		"$recursiveRef":     readDynamicRef,
+		"$ref":              readRef("$ref"),
+		"$dynamicRef":       readRef("$dynamicRef"),
+		"$recursiveRef":     readRef("$recursiveRef"),
 	}
 }
 
@@ -372,25 +380,6 @@ func readExclusive(word string, flag func(*node) *bool) func(*reader, *node, str
 		*bounds[word](n), err = readBound(at, v)
 		return err
 	}
-}
-
-func readRef(r *reader, n *node, at string, v any) error {
-	ref, ok := v.(string)
-	switch {
-	case !ok:
-		return fault(at, "must be a string, got %s", showPlain(v))
-	case ref == "#" || strings.HasPrefix(ref, "#/"):
-		n.refText = ref
-		r.refs = append(r.refs, n)
-		return nil
-	case strings.HasPrefix(ref, "#"):
-		return fault(at, "%s names an anchor; write a pointer such as \"#/$defs/name\"", quote(ref))
-	}
-	return fault(at, "%s leads out of this schema; only \"#/...\" is allowed, nothing is ever fetched", quote(ref))
-}
-
-func readDynamicRef(_ *reader, _ *node, at string, _ any) error {
-	return fault(at, "dynamic references are not supported; use $ref")
 }
 
 func readType(r *reader, n *node, at string, v any) error {
@@ -550,7 +539,7 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 		}
 		return nil
 	case "$id", "id":
-		return r.id(n, at, v)
+		return r.id(at, v)
 	case "$defs", "definitions":
 		_, err := r.members(at, v)
 		return err
@@ -578,18 +567,13 @@ func (r *reader) format(n *node, v any) {
 	}
 }
 
-// id drops identifiers: with local references only they name nothing. One inside would change what "#" means below it.
-func (r *reader) id(n *node, at string, v any) error {
+func (r *reader) id(at string, v any) error {
 	id, ok := v.(string)
 	if !ok {
 		return fault(at, "must be a string, got %s", showPlain(v))
 	}
-	_, fragment, _ := strings.Cut(id, "#")
-	if r.dialect >= draft2019 && fragment != "" {
+	if _, fragment, _ := strings.Cut(id, "#"); r.dialect >= draft2019 && fragment != "" {
 		return fault(at, "must not have a fragment, got %s", quote(id))
-	}
-	if n.at != "" && !strings.HasPrefix(id, "#") {
-		r.embedded = append(r.embedded, n.at)
 	}
 	return nil
 }
@@ -706,8 +690,8 @@ var annotations = map[string]kind{
 // normalize turns what older dialects say differently into the newest form.
 func (r *reader) normalize(n *node) {
 	r.withoutLeftOut(n)
-	if n.refText != "" && r.dialect <= draft7 {
-		*n = node{at: n.at, asserts: true, partial: n.partial, refText: n.refText} // siblings of $ref mean nothing there
+	if n.refers && r.dialect <= draft7 {
+		*n = node{at: n.at, asserts: true, partial: n.partial, refers: true} // siblings of $ref mean nothing there
 		return
 	}
 	if n.exclusiveMinimumFlag && n.minimum != nil {

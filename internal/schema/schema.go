@@ -60,7 +60,7 @@ type Schema struct {
 // Nothing at all, or only white space, is the schema {} which accepts every document.
 // An error says what is wrong and, as a JSON pointer, where.
 func Compile(raw json.RawMessage) (*Schema, error) {
-	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}})
+	return compile(raw, &reader{})
 }
 
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and
@@ -129,13 +129,13 @@ func (s *Schema) validateShowing(doc []byte, shown map[string]string) *Invalid {
 // no other check; of what is there twice, all but one is. An error means that nothing of the schema can be used: no
 // JSON, an unknown dialect, or too large.
 func CompileForeign(raw json.RawMessage) (*Schema, error) {
-	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}, foreign: true, formats: true})
+	return compile(raw, &reader{foreign: true, formats: true})
 }
 
 // CompileForeignOutput is CompileForeign for the schema of results, without formats: what a call has already brought is
 // worth more than the form of a text in it.
 func CompileForeignOutput(raw json.RawMessage) (*Schema, error) {
-	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}, foreign: true})
+	return compile(raw, &reader{foreign: true})
 }
 
 // nullable reads the keyword of OpenAPI 3.0, which beside a type allows null too.
