@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
+	"github.com/toolhost/toolhost/internal/charsetdetect"
 	"github.com/toolhost/toolhost/internal/imagefile"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -97,12 +97,6 @@ func (a *response) statusLine() string {
 // typed is the type of the answer for people.
 func (a *response) typed() string { return cmp.Or(a.mediaType, "no type given") }
 
-const (
-	sniffed     = 32 << 10 // how much of a body is examined to guess its encoding
-	leastGuess  = 50       // how sure a guess must be, of 100
-	leastSample = 20       // bytes; guesses from less are chance
-)
-
 // decode returns a body as UTF-8, and the name of the encoding that it was in.
 func (a *response) decode() (text, name string) {
 	e, name := a.encoding()
@@ -158,17 +152,10 @@ func (a *response) whole() []byte {
 	return a.body
 }
 
-// guess determines an encoding by how often its characters occur. Windows-1252 is the last resort: every byte is a
-// character there.
+// guess determines an encoding by the letters of the body. Windows-1252 is the last resort: every byte is a character
+// there.
 func guess(body []byte) (encoding.Encoding, string) {
-	if sample := bytes.TrimSpace(body[:min(len(body), sniffed)]); len(sample) >= leastSample {
-		if best, err := chardet.NewTextDetector().DetectBest(sample); err == nil && best.Confidence >= leastGuess {
-			if e, name := charset.Lookup(best.Charset); e != nil && name != "utf-8" {
-				return e, name
-			}
-		}
-	}
-	return charset.Lookup("windows-1252")
+	return charset.Lookup(cmp.Or(charsetdetect.Detect(body), "windows-1252"))
 }
 
 // A kind is a way to present a body.

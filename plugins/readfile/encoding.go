@@ -14,13 +14,13 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/gogs/chardet"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
 
+	"github.com/toolhost/toolhost/internal/charsetdetect"
 	"github.com/toolhost/toolhost/internal/iso2022jp"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -228,74 +228,15 @@ func declared(text []byte) (c textEncoding, ok bool) {
 		return c, false
 	}
 	c, err := encodingNamed(string(m[1]))
-	return c, err == nil && c.legacy() && c.decodes(conclusive(text))
+	return c, err == nil && c.legacy() && c.decodes(text)
 }
-
-const (
-	sure       = 50      // of 100, how sure the detector has to be
-	likely     = 20      // how sure of a script that windows-1252 cannot write
-	guessBytes = 8 << 10 // how many bytes it gets to see
-)
 
 // guess names the encoding of a text that is not UTF-8, and reports whether there is more to it than that most such
 // files are windows-1252.
 func guess(text []byte) (c textEncoding, found bool) {
-	sample := conclusive(text)
-	results, _ := chardet.NewTextDetector().DetectAll(sample) // an error is for nothing found
-	slices.SortFunc(results, func(a, b chardet.Result) int {  // they come in the order of goroutines
-		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.Charset, b.Charset))
-	})
-	enough := sure
-	if notASCII(sample) {
-		enough = likely
-	}
-	for _, r := range results {
-		if r.Confidence < enough {
-			break
-		}
-		if c, err := encodingNamed(r.Charset); err == nil && c.legacy() && c.decodes(sample) {
-			return c, true
-		}
-	}
-	c, _ = encodingNamed("windows-1252")
-	return c, false
-}
-
-// conclusive returns the lines of a text that report its encoding, those that are not ASCII alone: the English around
-// a few comments says nothing.
-func conclusive(text []byte) []byte {
-	var out []byte
-	for line := range bytes.Lines(text) {
-		if isASCII(line) {
-			continue
-		}
-		if len(out)+len(line) > guessBytes {
-			if len(out) == 0 {
-				out = line[:guessBytes]
-			}
-			break
-		}
-		out = append(out, line...)
-	}
-	return out
-}
-
-// notASCII reports a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
-// windows-1252.
-func notASCII(sample []byte) bool {
-	ascii, other := 0, 0
-	for _, c := range sample {
-		if c >= utf8.RuneSelf {
-			other++
-		} else if unicode.IsLetter(rune(c)) {
-			ascii++
-		}
-	}
-	return other > ascii
-}
-
-func isASCII(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
+	name := charsetdetect.Detect(text)
+	c, _ = encodingNamed(cmp.Or(name, "windows-1252"))
+	return c, name != ""
 }
 
 // decodes reports whether a sample is sound in an encoding. Its last character may be cut off.
