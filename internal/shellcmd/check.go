@@ -29,14 +29,12 @@ func sedScripts() *regexp.Regexp {
 	var replaced []string
 	for mark := range strings.SplitSeq("/|,#@", "") {
 		quoted := regexp.QuoteMeta(mark)
-		plain, part := `[^\\\n`+mark+`]`, sedPart(mark)
-		escape := sedEscape
-		if mark == "|" {
-			escape = strings.ReplaceAll(escape, "|^", "^")
-		}
+		escape, part := sedPart(mark)
+		plain := `[^\\\n` + mark + `]`
 		replaced = append(replaced, quoted+part+`*`+quoted+`(`+plain+`|`+escape+`)*`+quoted)
 	}
-	line := `(` + sedNumber + `|/` + sedPart("/") + `*/I?)`
+	_, part := sedPart("/")
+	line := `(` + sedNumber + `|/` + part + `*/I?)`
 	address := `(` + line + `(,(` + line + `|[+~]\d+))?)?\s*!?\s*`
 	command := address + `(` + sedSimple + `|s(` + strings.Join(replaced, "|") + `)` + sedFlags + `)\s*`
 	list := func(one string) string { return `[\s;]*` + one + `([;\n][\s;]*` + one + `)*[\s;]*` }
@@ -45,15 +43,15 @@ func sedScripts() *regexp.Regexp {
 	return regexp.MustCompile(`^` + list(`(`+command+`|`+block+`|`+text+`)`) + `$`)
 }
 
-// sedPart is an element of a pattern: a character, an escape or a class. A class has no delimiter in it, since
-// versions of sed differ in whether it ends there.
-func sedPart(mark string) string {
-	escape := sedEscape
+// sedPart are an escape, and an element of a pattern: a character, an escape or a class. A class has no
+// delimiter in it, since versions of sed differ in whether it ends there.
+func sedPart(mark string) (escape, part string) {
+	escape = sedEscape
 	if mark == "|" {
 		escape = strings.ReplaceAll(escape, "|^", "^")
 	}
 	class := `\[\^?([^` + mark + `\\\n\[\]^]|\\[tns]|\[:[a-z]+:\])+\]`
-	return `([^\\\n\[\]` + mark + `]|` + escape + `|` + class + `)`
+	return escape, `([^\\\n\[\]` + mark + `]|` + escape + `|` + class + `)`
 }
 
 func checkSed(u *invocation) string {

@@ -221,7 +221,7 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 // deviceUses are commands that destroy what is on a device, by which of their operands names it: unnamed is for any. A
 // word may be anywhere among the operands; an option behind a ! must not be there.
 var deviceUses = sync.OnceValue(func() map[string][]use {
-	return reasons{
+	return table{
 		{"all", `tee|socat|shred|wipe|blkdiscard|mkswap|truncate|sponge|pvremove|scrub|pvcreate|nwipe|mkntfs|sg_format,
 			mke2fs, sg_sanitize|sg_write_same|ddrescue|newfs|mkdosfs, badblocks -w, ntfsclone -O|--overwrite, bcachefs format,
 			parted mklabel|mktable|rm|mkpart, wipefs -a|-o|-f|--all|--offset|--force, mdadm --zero-superblock|-C|--create,

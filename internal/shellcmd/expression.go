@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Expressions for names are tried on names of files with secrets, since what an expression is for is not seen by its
@@ -120,6 +122,16 @@ func ofNames(list ...*regexp.Regexp) nameTest {
 // anyMatches reports words of which an expression matches one.
 func anyMatches(args []Word, expression func() *regexp.Regexp) bool {
 	return slices.ContainsFunc(args, func(a Word) bool { return expression().MatchString(a.Text) })
+}
+
+// hasWord reports one of some words.
+func hasWord(args []Word, words lazy.Words) bool {
+	return slices.ContainsFunc(args, func(a Word) bool { return words.Has(a.Text) })
+}
+
+// givenOption reports one of some options, in any form.
+func givenOption(args []Word, options lazy.Words) bool {
+	return slices.ContainsFunc(args, func(a Word) bool { return optionOf(a.Text, options) })
 }
 
 // asPaths are the forms in which programs list a name.

@@ -122,7 +122,7 @@ func (f *floor) written(i int) string {
 	if _, interprets := dialects()[usualName(c.Name)]; interprets && ran != "" {
 		return f.program(c.Name, []string{ran})
 	}
-	if len(f.files) > 0 && recipeFiles()[c.Name] != "" {
+	if len(f.files) > 0 && recipeFiles.of(c.Name) != "" {
 		if *f.left -= maxGiven / maxRecipes; *f.left < 0 {
 			return ""
 		}
@@ -650,7 +650,7 @@ var wipesPath = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rm(?:dir)?Sync|remove_
 
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
-	if _, ok := interpreterOf(name); !ok && textWords()[name] == "" && name != "emacs" && !escaping.Has(name) {
+	if _, ok := interpreterOf(name); !ok && textWords.of(name) == "" && name != "emacs" && !escaping.Has(name) {
 		return ""
 	}
 	for _, a := range args {

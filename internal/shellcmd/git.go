@@ -59,7 +59,7 @@ func (c *Command) gitArgs() (sub string, rest []Word) {
 		switch {
 		case !a.Static:
 			return "", nil
-		case globalValues()["git"].Has(a.Text):
+		case globalValues.of("git").Has(a.Text):
 			i++
 		case strings.HasPrefix(a.Text, "-"):
 		default:

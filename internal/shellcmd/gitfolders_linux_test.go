@@ -15,9 +15,11 @@ func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
 	t.Parallel()
 	rules := Rules{ReadOnly: true}
 	var texts []string
-	for name, options := range versioned() {
-		for option := range options.All() {
-			texts = append(texts, name+" "+option)
+	for _, row := range versioned {
+		for name := range row[1].All() {
+			for option := range row[0].All() {
+				texts = append(texts, name+" "+option)
+			}
 		}
 	}
 	r := rand.New(rand.NewPCG(3, 1))

@@ -228,7 +228,7 @@ func (w *walker) runner(at int) bool {
 				w.guessIn(at, a.Text)
 			}
 		}
-	case c.Name == "ip" && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "exec" }):
+	case c.Name == "ip" && hasWord(c.Args, "exec"):
 		w.severe(at, "ip runs what it is given")
 		w.guessAll(at, c.Args)
 	}
@@ -313,11 +313,11 @@ var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|
 // programOptions adds doubts about options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
 	c := w.all.commands[at]
-	options, args, sub := programOptions()[c.Name], c.Args, ""
+	options, args, sub := programOptions.of(c.Name), c.Args, ""
 	if c.Name == "git" {
 		w.gitPrograms(at)
 		sub, args = c.gitArgs()
-		options = gitProgramOptions()[sub]
+		options = gitProgramOptions.of(sub)
 	}
 	for i, a := range args {
 		if a.Text == "--" && c.Name == "cargo" {
@@ -329,7 +329,7 @@ func (w *walker) programOptions(at int) {
 				value = args[i+1].Text
 			}
 			words := strings.Fields(value)
-			if !has || len(words) > 0 && usualValues()[c.Name].Has(words[0]) && plainCommand(words, false) {
+			if !has || len(words) > 0 && usualValues.of(c.Name).Has(words[0]) && plainCommand(words, false) {
 				continue
 			}
 			// it runs here, whatever git does with other words

@@ -4,166 +4,135 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
-
-// inspectRows are read-only uses of programs that manage containers, clusters, services, packages and accounts. Like
-// useRows they count for reading alone. None of them lets the workspace name a program or a server. Uses that show
-// secrets, such as docker inspect without a format and kubectl get secret, are left out.
-var inspectRows = [][]row{dockerRows, clusterRows, serviceRows, packageRows, accountRows, binaryRows}
-
-var dockerRows = []row{
-	{"docker|podman ps|container ls|container list|container ps",
-		"a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
-	{"docker|podman images|image ls|image list", "a f= q all digests filter= format= no-trunc quiet",
-		spec{operands: texts}},
-	{"docker|podman logs|container logs", "f n= t follow details since= tail= timestamps until=", spec{operands: texts}},
-	{"docker|podman top|container top", "", spec{operands: texts, max: 1}}, // what follows is for ps, as e is
-	{"docker|podman port|diff|history|image history|container port|container diff|version|info",
-		"f= q format= no-trunc quiet", spec{operands: texts}},
-	{"docker|podman network ls|network list|volume ls|volume list|context ls|system df|image df|plugin ls|buildx ls",
-		"f= q v filter= format= no-trunc quiet verbose", spec{max: -1}},
-	{"docker|podman network inspect|volume inspect", "f= format=", spec{operands: texts}},
-	{"docker|podman inspect|container inspect|image inspect", "f= format= s size type=",
-		spec{operands: texts, check: checkInspect}},
-	{"docker|podman stats|container stats", "a all format= no-stream no-trunc",
-		spec{operands: texts, check: needs("it does not end", "no-stream")}},
-}
 
 const (
 	// kubectlFormat has no format from a file.
 	kubectlFormat = "(wide|name|json|yaml|(jsonpath|jsonpath-as-json|go-template|custom-columns|template)=.*) "
 	kubectlCommon = " n= namespace= context= no-headers l= selector= o=" + kubectlFormat + "output=" + kubectlFormat
+	ghRepo        = `([\w.-]+/[\w.-]+)` // of the usual host
+	ghCommon      = " json= q= jq= R=" + ghRepo + " repo=" + ghRepo + " L= limit= "
 )
 
-var clusterRows = []row{
+// inspectRows are read-only uses of programs that manage containers, clusters, services, packages and accounts. Like
+// useRows they count for reading alone. None of them lets the workspace name a program or a server. Uses that show
+// secrets, such as docker inspect without a format and kubectl get secret, are left out.
+var inspectRows = []row{
+	{"docker|podman ps|container ls|container list|container ps", "a f= l n= q s all filter= format= last= latest " +
+		"no-trunc quiet size", noWords},
+	{"docker|podman images|image ls|image list", "a f= q all digests filter= format= no-trunc quiet", spec{}},
+	{"docker|podman logs|container logs", "f n= t follow details since= tail= timestamps until=", spec{}},
+	{"docker|podman top|container top", "", oneWord}, // what follows is for ps, as e is
+	{"docker|podman port|diff|history|image history|container port|container diff|version|info", "f= q format= no-trunc " +
+		"quiet", spec{}},
+	{"docker|podman network ls|network list|volume ls|volume list|context ls|system df|image df|plugin ls|buildx ls",
+		"f= q v filter= format= no-trunc quiet verbose", noWords},
+	{"docker|podman network inspect|volume inspect", "f= format=", spec{}},
+	{"docker|podman inspect|container inspect|image inspect", "f= format= s size type=", spec{check: checkInspect}},
+	{"docker|podman stats|container stats", "a all format= no-stream no-trunc", spec{check: needs("it does not end",
+		"no-stream")}},
 	{"kubectl get", kubectlCommon + "A L= w all-namespaces sort-by= show-labels watch? field-selector= chunk-size= " +
-		"ignore-not-found show-kind label-columns=", spec{operands: texts, check: checkKubectl}},
-	{"kubectl describe", kubectlCommon + "A all-namespaces show-events?", spec{operands: texts, check: checkKubectl}},
+		"ignore-not-found show-kind label-columns=", spec{check: checkKubectl}},
+	{"kubectl describe", kubectlCommon + "A all-namespaces show-events?", spec{check: checkKubectl}},
 	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers " +
-		"prefix follow limit-bytes=", spec{operands: texts, check: plainName}},
-	{"kubectl top", kubectlCommon + "A all-namespaces containers sort-by=", spec{operands: texts, check: plainName}},
-	{"kubectl version", "client output= o= short", spec{max: -1}},
+		"prefix follow limit-bytes=", plainNames},
+	{"kubectl top", kubectlCommon + "A all-namespaces containers sort-by=", plainNames},
+	{"kubectl version", "client output= o= short", noWords},
 	{"kubectl config current-context|config get-contexts|config get-clusters|config get-users", "o= no-headers output=",
-		spec{max: -1}},
+		noWords},
 	{"kubectl api-resources|api-versions|cluster-info", "o= output= namespaced? api-group= verbs= no-headers context=",
-		spec{max: -1}},
-	{"kubectl explain", "recursive api-version= output= context=", spec{operands: texts, check: plainName}},
-	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? " +
-		"q quiet A all-namespaces list", spec{operands: texts, check: checkKubectl}},
-	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed " +
-		"failed pending date reverse", spec{max: -1}},
-	{"helm history|status", "n= namespace= o= output= max= revision=", spec{operands: texts, check: plainName}},
-	{"helm version", "short", spec{max: -1}},
-	{"helm repo list", "o= output=", spec{max: -1}},
-	{"helm search repo", "l versions version= o= output=", spec{operands: texts, check: plainName}},
+		noWords},
+	{"kubectl explain", "recursive api-version= output= context=", plainNames},
+	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? q " +
+		"quiet A all-namespaces list", spec{check: checkKubectl}},
+	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed failed " +
+		"pending date reverse", noWords},
+	{"helm history|status", "n= namespace= o= output= max= revision=", plainNames},
+	{"helm version", "short", noWords},
+	{"helm repo list", "o= output=", noWords},
+	{"helm search repo", "l versions version= o= output=", plainNames},
 	{"terraform|tofu version", "json", spec{max: -1, oneDash: true}},
 	{"terraform|tofu fmt", "check diff recursive", spec{operands: paths, oneDash: true, check: checkFormat}},
-}
-
-var serviceRows = []row{
 	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
 		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
-		"system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
+		"system failed plain no-legend output= quiet reverse", plainWords},
 	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= " +
 		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full " +
-		"no-full catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},
+		"no-full catalog no-hostname", spec{count: true, check: plainOperands}},
 	{"dmesg", "T H x k u l= e t r human ctime level= facility= since= until= nopager color? reltime notime raw kernel",
-		spec{max: -1}},
-	{"timedatectl|hostnamectl|localectl", "no-pager", spec{max: -1}},
+		noWords},
+	{"timedatectl|hostnamectl|localectl", "no-pager", noWords},
 	{"top", "b n= d= u= U= p= o= l= s= c H i S E= e= w? 1", spec{max: -1, check: checkTop}},
-	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count",
-		spec{operands: texts, max: 1}},
-	{"pidof", "s x", spec{operands: texts}},
-	{"kill", "0 l L", spec{operands: texts, digits: true,
-		check: checks(needs("it ends processes", "0", "l", "L"), checkJobs)}},
-	{"tput cols|lines|colors", "", spec{max: -1}},
-	{"pstree", "a c g h l n p s t T u", spec{operands: texts, max: 1}},
-	{"w", "h s f i o u", spec{operands: texts, max: 1}},
-	{"who", "a b d H l m p q r s t T u all boot heading count", spec{max: -1}},
-	{"last", "n= a d F i R w x", spec{operands: texts, count: true}},
-	{"vmstat|iostat|mpstat", "a d D f m s S= t w x h k c y z", spec{operands: texts, max: 2, check: checkRounds}},
-	{"lscpu", "a b c e? p? x J all bytes json extended? parse? hex", spec{max: -1}},
+	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count", oneWord},
+	{"pidof", "s x", spec{}},
+	{"kill", "0 l L", spec{digits: true, check: checks(needs("it ends processes", "0", "l", "L"), checkJobs)}},
+	{"tput cols|lines|colors", "", noWords},
+	{"pstree", "a c g h l n p s t T u", oneWord},
+	{"w", "h s f i o u", oneWord},
+	{"who", "a b d H l m p q r s t T u all boot heading count", noWords},
+	{"last", "n= a d F i R w x", spec{count: true}},
+	{"vmstat|iostat|mpstat", "a d D f m s S= t w x h k c y z", spec{max: 2, check: checkRounds}},
+	{"lscpu", "a b c e? p? x J all bytes json extended? parse? hex", noWords},
 	{"lsblk", "a b d f i J l m n o= O p P r t x= all bytes fs json list output= paths noheadings nodeps sort= output-all",
-		spec{operands: texts}},
-	{"lsmem|lspci|lsusb", "v k n t m", spec{max: -1}},
-	{"lsmod|arch|sw_vers|vm_stat", "", spec{max: -1}},
-	{"sysctl", "a n N", spec{operands: texts, check: checkSysctl}},
-	{"nvidia-smi", "L q i= d= list-gpus query id= query-gpu= query-compute-apps= format=", spec{max: -1}},
-	{"lsb_release", "a c d i r s all short", spec{max: -1}},
-	{"findmnt", "a l D J o= t= n all list df json output= types= noheadings", spec{operands: texts}},
-	{"mount", "l", spec{max: -1}},
-	{"ip", "4 6 0 br brief c color? d details s stats statistics j json p pretty o oneline h human",
-		spec{operands: texts, oneDash: true, check: checkIP}},
-	{"ifconfig", "a s v", spec{operands: texts, max: 1}},
-	{"getconf", "a", spec{operands: texts, max: 2}},
-	{"getent passwd|group|services|protocols", "", spec{operands: texts}},
-	{"ulimit", "a c d f H l m n p q r s S t u v x", spec{max: -1}},
-	{"cal|ncal", "1 3 j y h w b", spec{operands: texts, digits: true, check: checkNumbers}},
-}
-
-var packageRows = []row{
-	{"dpkg", "l L s S p list listfiles status search get-selections print-architecture",
-		spec{operands: texts, check: needs("it shows no package", "l", "L", "s", "S", "p", "list", "listfiles", "status",
-			"search", "get-selections", "print-architecture")}},
-	{"dpkg-query", "l L s S p W f= list listfiles status search show showformat=", spec{operands: texts}},
-	{"apt list|show|policy|search|depends|rdepends", "installed upgradable a all-versions names-only",
-		spec{operands: texts, check: plainOperands}},
-	{"apt-cache policy|show|search|depends|rdepends|madison|showpkg|stats", "n names-only installed",
-		spec{operands: texts, check: plainOperands}},
-	{"rpm -qa|-qi|-ql|-qf|-qR|-qc|-qd|-qs", "", spec{operands: texts, check: plainOperands}},
-	{"brew list|ls|leaves", "1 versions cask formula", spec{operands: texts, check: plainOperands}},
-	{"gem list", "l i local", spec{operands: texts, check: plainOperands}},
-	{"conda list|info|env list", "e n= envs json export name=", spec{operands: texts, check: plainOperands}},
-	{"pyenv version|versions", "bare", spec{max: -1}},
-	{"npm run|run-script", "", spec{max: -1}}, // without a name it lists them
-	{"npm pkg get", "json", spec{operands: texts}},
-	{"npm config get", "g location=", spec{operands: texts, max: 1,
-		check: checks(some("it shows all settings"), npmSetting)}},
-}
-
-const (
-	ghRepo   = `([\w.-]+/[\w.-]+)` // of the usual host
-	ghCommon = " json= q= jq= R=" + ghRepo + " repo=" + ghRepo + " L= limit= "
-)
-
-// The options of gh that open a browser, fetch files or show tokens are left out, and so is gh api.
-var accountRows = []row{
+		spec{}},
+	{"lsmem|lspci|lsusb", "v k n t m", noWords},
+	{"lsmod|arch|sw_vers|vm_stat", "", noWords},
+	{"sysctl", "a n N", spec{check: checkSysctl}},
+	{"nvidia-smi", "L q i= d= list-gpus query id= query-gpu= query-compute-apps= format=", noWords},
+	{"lsb_release", "a c d i r s all short", noWords},
+	{"findmnt", "a l D J o= t= n all list df json output= types= noheadings", spec{}},
+	{"mount", "l", noWords},
+	{"ip", "4 6 0 br brief c color? d details s stats statistics j json p pretty o oneline h human", spec{oneDash: true,
+		check: checkIP}},
+	{"ifconfig", "a s v", oneWord},
+	{"getconf", "a", spec{max: 2}},
+	{"getent passwd|group|services|protocols", "", spec{}},
+	{"ulimit", "a c d f H l m n p q r s S t u v x", noWords},
+	{"cal|ncal", "1 3 j y h w b", spec{digits: true, check: checkNumbers}},
+	{"dpkg", "l L s S p list listfiles status search get-selections print-architecture", spec{check: needs(
+		"it shows no package", "l", "L", "s", "S", "p", "list", "listfiles", "status", "search", "get-selections",
+		"print-architecture")}},
+	{"dpkg-query", "l L s S p W f= list listfiles status search show showformat=", spec{}},
+	{"apt list|show|policy|search|depends|rdepends", "installed upgradable a all-versions names-only", plainWords},
+	{"apt-cache policy|show|search|depends|rdepends|madison|showpkg|stats", "n names-only installed", plainWords},
+	{"rpm -qa|-qi|-ql|-qf|-qR|-qc|-qd|-qs", "", plainWords},
+	{"brew list|ls|leaves", "1 versions cask formula", plainWords},
+	{"gem list", "l i local", plainWords},
+	{"conda list|info|env list", "e n= envs json export name=", plainWords},
+	{"pyenv version|versions", "bare", noWords},
+	{"npm run|run-script", "", noWords}, // without a name it lists them
+	{"npm pkg get", "json", spec{}},
+	{"npm config get", "g location=", spec{max: 1, check: checks(some("it shows all settings"), npmSetting)}},
 	{"gh pr list|issue list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= state= label= " +
-		"assignee= author= base= head= search= draft all", spec{operands: texts, max: -1, check: checkGH}},
+		"assignee= author= base= head= search= draft all", spec{max: -1, check: checkGH}},
 	{"gh run list", ghCommon + "s= a w= b= e= u= workflow= branch= event= user= status= all",
-		spec{operands: texts, max: -1, check: checkGH}}, // of other lists -w opens a browser
-	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view",
-		ghCommon + "c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
-		spec{operands: texts, max: 1, check: checkGH}},
-	{"gh repo view", "json= q= jq= b= branch=", spec{operands: texts, max: 1, check: checkGH}},
-	{"gh auth status", "h= hostname= a active", spec{max: -1}},
+		spec{max: -1, check: checkGH}}, // of other lists -w opens a browser
+	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view", ghCommon +
+		"c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
+		spec{max: 1, check: checkGH}},
+	{"gh repo view", "json= q= jq= b= branch=", spec{max: 1, check: checkGH}},
+	{"gh auth status", "h= hostname= a active", noWords},
 	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= " +
 		"cluster= cluster-name= name= names= services= stack-name= repository-name= db-instance-identifier= vpc-ids= " +
 		"group-ids= image-ids= owners= role-name= user-name= table-name= log-group-name-prefix= recursive human-readable " +
-		"summarize",
-		spec{operands: texts, oneDash: false, check: checkAWS}},
-}
-
-var binaryRows = []row{
+		"summarize", spec{check: checkAWS}},
 	{"readelf", "a h l S s r d V W n e A file-header program-headers section-headers sections segments syms symbols " +
-		"dynamic relocs notes version-info wide all headers dyn-syms x= p=", spec{operands: paths, check: noLists}},
+		"dynamic relocs notes version-info wide all headers dyn-syms x= p=", binaries},
 	{"objdump", "d D f h p r R s t T x C w j= M= disassemble disassemble-all file-headers section-headers headers " +
-		"private-headers syms dynamic-syms demangle section= no-show-raw-insn start-address= stop-address=",
-		spec{operands: paths, check: noLists}},
-	{"size", "A B d o x t format= totals", spec{operands: paths, check: noLists}},
+		"private-headers syms dynamic-syms demangle section= no-show-raw-insn start-address= stop-address=", binaries},
+	{"size", "A B d o x t format= totals", binaries},
 	{"zgrep|zegrep|zfgrep", "c i n v E F h H l L o q w x A= B= C= m= e=", spec{operands: firstText}},
 	{"openssl x509", "noout text subject issuer dates startdate enddate serial fingerprint pubkey modulus purpose sha1 " +
 		"sha256 sha384 sha512 in= inform= ext= email ocsp_uri hash subject_hash issuer_hash alias nameopt= certopt= " +
 		"checkend= checkhost= checkip=", spec{max: -1, oneDash: true, check: checkCertificate}},
-	{"openssl req|crl", "noout text subject issuer verify in= inform= pubkey modulus lastupdate nextupdate",
-		spec{max: -1, oneDash: true, check: checks(needs("it asks for a new one", "in"), checkCertificate)}},
+	{"openssl req|crl", "noout text subject issuer verify in= inform= pubkey modulus lastupdate nextupdate", spec{max: -1,
+		oneDash: true, check: checks(needs("it asks for a new one", "in"), checkCertificate)}},
 	{"openssl version", "a v d p o b f", spec{max: -1, oneDash: true}},
 	{"openssl dgst|sha256|sha1|sha384|sha512|md5", "sha1 sha256 sha384 sha512 md5 r c hex",
 		spec{operands: paths, oneDash: true}},
-	{"openssl rand", "hex base64", spec{operands: texts, oneDash: true, max: 1, check: checkNumbers}},
+	{"openssl rand", "hex base64", spec{oneDash: true, max: 1, check: checkNumbers}},
 	{"node", "p= print= c/ check/", spec{max: -1, check: accepts(func(c *Command) bool {
 		return literalProgram(c) || checksSyntax(c)
 	}, "it runs a program that is given as text")}},
@@ -171,14 +140,14 @@ var binaryRows = []row{
 	{"php", "l/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
 	{"ruby", "c/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
 	{"shellcheck", "s= e= i= f= S= o= C? W= shell= exclude= include= format= severity= enable= color? wiki-link-count=",
-		spec{operands: paths, globs: anyGlob}},
+		anyFiles},
 	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color= decorations= paging=(never) " +
-		"wrap= tabs= terminal-width= theme=", spec{operands: paths}},
-	{"shasum", "a= b t U 0 algorithm= binary text UNIVERSAL", spec{operands: paths}},
-	{"md5", "q r", spec{operands: paths}},
-	{"ar t|tv", "", spec{operands: paths, check: noLists}},
-	{"jar tf|tvf|-tf|-tvf", "", spec{operands: paths, check: noLists}},
-	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git", spec{operands: paths}},
+		"wrap= tabs= terminal-width= theme=", files},
+	{"shasum", "a= b t U 0 algorithm= binary text UNIVERSAL", files},
+	{"md5", "q r", files},
+	{"ar t|tv", "", binaries},
+	{"jar tf|tvf|-tf|-tvf", "", binaries},
+	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git", files},
 }
 
 // yqOptions are those of both programs of that name. With -s one splits into files.
@@ -186,19 +155,15 @@ const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit
 	"prettyPrint no-doc unwrapScalar? output-format= input-format= indent= colors yaml-output"
 
 // globalOptions may be before a sub-command, and mean the same behind it. With = those with a value.
-var globalOptions = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"kubectl":   "-n= --namespace= --context= --kubeconfig=",
-		"helm":      "-n= --namespace= --kubeconfig=",
-		"terraform": "-chdir=", "tofu": "-chdir=",
-		"systemctl": "--user --system --no-pager -q --quiet",
-		"aws":       "--region= --profile= --output= --query= --no-cli-pager",
-	}
-})
+var globalOptions = table{
+	{"-n= --namespace= --context= --kubeconfig=", "kubectl"}, {"-n= --namespace= --kubeconfig=", "helm"},
+	{"-chdir=", "terraform tofu"}, {"--user --system --no-pager -q --quiet", "systemctl"},
+	{"--region= --profile= --output= --query= --no-cli-pager", "aws"},
+}
 
 // subFirst is the command with such options behind its sub-command.
 func (c *Command) subFirst() *Command {
-	known, moved := globalOptions()[c.Name], 0
+	known, moved := globalOptions.of(c.Name), 0
 	for moved < len(c.Args) && c.Args[moved].Static && strings.HasPrefix(c.Args[moved].Text, "-") {
 		name, _, attached := strings.Cut(c.Args[moved].Text, "=")
 		switch {
@@ -370,31 +335,29 @@ func checkGH(u *invocation) string {
 }
 
 // awsReads are the services whose descriptions hold no secrets, with the verbs that are known.
-var awsReads = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"sts": "get-caller-identity", "s3": "ls",
-		"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
-			"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
-			"describe-addresses describe-instance-types describe-instance-status describe-network-interfaces " +
-			"describe-nat-gateways describe-key-pairs",
-		"ecs":            "list-clusters list-services list-tasks describe-clusters describe-services",
-		"eks":            "list-clusters list-nodegroups describe-cluster describe-nodegroup",
-		"rds":            "describe-db-instances describe-db-clusters describe-db-snapshots",
-		"iam":            "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
-		"ecr":            "describe-repositories describe-images list-images",
-		"elbv2":          "describe-load-balancers describe-target-groups describe-target-health describe-listeners",
-		"logs":           "describe-log-groups describe-log-streams",
-		"cloudformation": "list-stacks describe-stacks describe-stack-events",
-		"autoscaling":    "describe-auto-scaling-groups", "route53": "list-hosted-zones",
-		"cloudwatch": "describe-alarms list-metrics",
-		"sns":        "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
-		"acm": "list-certificates describe-certificate", "lambda": "list-layers", "configure": "list-profiles",
-	}
-})
+var awsReads = table{
+	{"get-caller-identity", "sts"}, {"ls", "s3"},
+	{"describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes describe-snapshots " +
+		"describe-images describe-regions describe-availability-zones describe-route-tables describe-addresses " +
+		"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways " +
+		"describe-key-pairs", "ec2"},
+	{"list-clusters list-services list-tasks describe-clusters describe-services", "ecs"},
+	{"list-clusters list-nodegroups describe-cluster describe-nodegroup", "eks"},
+	{"describe-db-instances describe-db-clusters describe-db-snapshots", "rds"},
+	{"list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies", "iam"},
+	{"describe-repositories describe-images list-images", "ecr"},
+	{"describe-load-balancers describe-target-groups describe-target-health describe-listeners", "elbv2"},
+	{"describe-log-groups describe-log-streams", "logs"},
+	{"list-stacks describe-stacks describe-stack-events", "cloudformation"},
+	{"describe-auto-scaling-groups", "autoscaling"}, {"list-hosted-zones", "route53"},
+	{"describe-alarms list-metrics", "cloudwatch"}, {"list-topics", "sns"}, {"list-queues", "sqs"},
+	{"list-tables describe-table", "dynamodb"}, {"list-certificates describe-certificate", "acm"},
+	{"list-layers", "lambda"}, {"list-profiles", "configure"},
+}
 
 // checkAWS accepts these, without values that name a file or another server.
 func checkAWS(u *invocation) string {
-	if len(u.operands) < 2 || !awsReads()[u.operands[0].Text].Has(u.operands[1].Text) {
+	if len(u.operands) < 2 || !awsReads.of(u.operands[0].Text).Has(u.operands[1].Text) {
 		return "it is not known to only read"
 	}
 	for _, x := range u.plainWords() {

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -203,7 +202,7 @@ func unsafeUse(c *Command, p workdirs) string {
 	return ""
 }
 
-// Joints are builtins that are allowed wherever the commands around them are, with the words that plumbingRows covers.
+// Joints are builtins that are allowed wherever the commands around them are, with the words that readRows covers.
 var (
 	joints     lazy.Words = `cd set test [ : true false break continue exit return wait`
 	constructs lazy.Words = `[[ : { ( compound`
@@ -254,32 +253,32 @@ func onlyReads(c *Command, p workdirs) string {
 // versioned are programs that only print their name and version with these options. Programs that search the
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
-var versioned = sync.OnceValue(func() map[string]lazy.Words {
-	return wordsOf([][2]lazy.Words{
-		{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake
+var versioned = table{
+	{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake
 			docker podman kubectl curl wget tar sqlite3 psql jq rg fd gh terraform tofu aws vim protoc sed awk gawk find sort
 			diff less ldd ld rsync mysql redis-cli shellcheck xxd`},
-		{"-v", "node npm npx ruby perl php make docker podman nginx redis-cli unzip zip xxd dig"},
-		{"-V", "python python3 pip pip3 curl wget psql ssh tmux nginx mysql"}, {"-version", "java javac sqlite3 ffmpeg"},
-		{"version", "openssl gh helm"}, {"--list-sdks --list-runtimes", "dotnet"},
-	})
-})
+	{"-v", "node npm npx ruby perl php make docker podman nginx redis-cli unzip zip xxd dig"},
+	{"-V", "python python3 pip pip3 curl wget psql ssh tmux nginx mysql"}, {"-version", "java javac sqlite3 ffmpeg"},
+	{"version", "openssl gh helm"}, {"--list-sdks --list-runtimes", "dotnet"},
+}
 
-// wordsOf are words by program, from pairs of words and the programs that they are for.
-func wordsOf(pairs [][2]lazy.Words) map[string]lazy.Words {
-	m := map[string]lazy.Words{}
-	for _, pair := range pairs {
-		for name := range pair[1].All() {
-			m[name] += " " + pair[0]
+// A table has words, or what is said, and the programs that it is for.
+type table [][2]lazy.Words
+
+// of are the words for a program, "" for none.
+func (t table) of(program string) (words lazy.Words) {
+	for _, row := range t {
+		if row[1].Has(program) {
+			words = lazy.Words(strings.TrimLeft(string(words+" "+row[0]), " "))
 		}
 	}
-	return m
+	return words
 }
 
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
 func printsVersion(c *Command) bool {
-	return len(c.Args) == 1 && c.Args[0].Static && versioned()[c.Name] != "" && (c.Args[0].Text == "--help" &&
-		c.Name != "mysql" || versioned()[c.Name].Has(c.Args[0].Text))
+	return len(c.Args) == 1 && c.Args[0].Static && versioned.of(c.Name) != "" && (c.Args[0].Text == "--help" &&
+		c.Name != "mysql" || versioned.of(c.Name).Has(c.Args[0].Text))
 }
 
 // Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what
@@ -356,18 +355,16 @@ func checkPrefix(prefix []string) error {
 }
 
 // runsOthers are programs that run their arguments, or commands of a project.
-var runsOthers = sync.OnceValue(func() map[string]string {
-	return reasons{
-		{"sub-commands and settings of git can run programs; name the sub-command", "git"},
-		{"find can run and delete; this package covers its harmless uses only", "find"},
-		{"it runs what packages or projects say; name the script or the sub-command", "npm yarn pnpm cargo go"},
-		{"it downloads and runs", "npx"}, {"it runs what its file says; name the target", "make gradle mvn"},
-		{"it can reach all of the machine; name the sub-command", "docker podman"},
-		{"it can change clusters; name the sub-command", "kubectl"},
-		{"it can run any command", "awk tar vim vi ssh gdb rsync"},
-		{"it can write files, and send them away", "curl wget"},
-	}.byName()
-})
+var runsOthers = table{
+	{"sub-commands and settings of git can run programs; name the sub-command", "git"},
+	{"find can run and delete; this package covers its harmless uses only", "find"},
+	{"it runs what packages or projects say; name the script or the sub-command", "npm yarn pnpm cargo go"},
+	{"it downloads and runs", "npx"}, {"it runs what its file says; name the target", "make gradle mvn"},
+	{"it can reach all of the machine; name the sub-command", "docker podman"},
+	{"it can change clusters; name the sub-command", "kubectl"},
+	{"it can run any command", "awk tar vim vi ssh gdb rsync"},
+	{"it can write files, and send them away", "curl wget"},
+}
 
 func tooGeneral(prefix []string) string {
 	name := baseName(prefix[0])
@@ -382,10 +379,10 @@ func tooGeneral(prefix []string) string {
 		return name + " runs any program; list the script with it"
 	case len(prefix) == 2 && slices.Contains([]string{"npm", "yarn", "pnpm"}, name) && prefix[1] == "run":
 		return "this is every script of the project; name the script"
-	case len(prefix) == 1 && runsOthers()[name] == "" && hasSubs.Has(name):
+	case len(prefix) == 1 && runsOthers.of(name) == "" && hasSubs.Has(name):
 		return name + " has sub-commands that change or run things; name the sub-command"
 	case len(prefix) == 1:
-		return runsOthers()[name]
+		return string(runsOthers.of(name))
 	case name == prefix[0] && coversAll(prefix):
 		if reads := readingUnder(prefix); len(reads) > 0 {
 			return "this also covers what changes things; those that are known to only read are " +
@@ -524,7 +521,7 @@ func deniesAs(prefix []string, c *Command) bool {
 	}
 	option := func(token string) bool { return len(token) > 1 && token[0] == '-' }
 	words := slices.DeleteFunc(slices.Clone(prefix[1:]), option)
-	if !startsWith(args, words, globalValues()[c.Name]) {
+	if !startsWith(args, words, globalValues.of(c.Name)) {
 		return false
 	}
 	same, options := spellings(prefix), args
@@ -538,14 +535,10 @@ func deniesAs(prefix []string, c *Command) bool {
 }
 
 // globalValues are options before a sub-command that take a word with them. Of other programs any option may.
-var globalValues = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"git":   "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source",
-		"go":    "-C",
-		"cargo": "--color --config -C -Z",
-		"rm":    "-", // none
-	}
-})
+var globalValues = table{
+	{"-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source", "git"},
+	{"-C", "go"}, {"--color --config -C -Z", "cargo"}, {"-", "rm"}, // none
+}
 
 // startsWith reports that the operands begin with some words.
 func startsWith(args []Word, words []string, values lazy.Words) bool {
@@ -643,7 +636,8 @@ func (c *Command) prefix() (out []string) {
 	}
 	out = []string{c.Program.Text}
 	for i := range n {
-		if i == len(args) || !subWord(args[i]) {
+		if i == len(args) || !args[i].Static || args[i].Text == "" || args[i].Text[0] == '-' ||
+			strings.ContainsAny(args[i].Text, " =\t\n") {
 			return nil
 		}
 		out = append(out, args[i].Text)
@@ -653,8 +647,4 @@ func (c *Command) prefix() (out []string) {
 		return nil // any command there
 	}
 	return out
-}
-
-func subWord(x Word) bool {
-	return x.Static && x.Text != "" && x.Text[0] != '-' && !strings.ContainsAny(x.Text, " =\t\n")
 }

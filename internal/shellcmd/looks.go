@@ -14,30 +14,20 @@ import (
 const changesSystems = "it changes running systems"
 
 // dryRuns are commands that only say what they would do when they are given one of the options, by program and
-// sub-command.
-var dryRuns = sync.OnceValue(func() map[string]lazy.Words {
-	m := map[string]lazy.Words{}
-	for commands, options := range map[string]lazy.Words{
-		"git push|clean|prune|rm|mv": "-n --dry-run",
-		"npm|pnpm publish|unpublish": "--dry-run",
-		"bun|poetry|deno|uv publish": "--dry-run", "cargo publish": "-n --dry-run",
-		"kubectl|oc apply|create|delete|replace|patch|scale|run|expose|annotate|label|set": "--dry-run=client " +
-			"--dry-run=server",
-		"helm install|upgrade|uninstall|rollback": "--dry-run --dry-run=client --dry-run=server",
-		"aws s3": "--dryrun", "make": "-n --dry-run --just-print", "bq query": "--dry_run",
-		"ansible-playbook": "--check -C --syntax-check --list-hosts --list-tasks --list-tags",
-	} {
-		for _, words := range spelledOut(strings.Fields(commands)) {
-			m[strings.Join(words, " ")] = options
-		}
-	}
-	return m
-})
+// sub-command, "" for any.
+var dryRuns = [][3]lazy.Words{
+	{"-n --dry-run", "git", "push clean prune rm mv"}, {"--dry-run", "npm pnpm", "publish unpublish"},
+	{"--dry-run", "bun poetry deno uv", "publish"}, {"-n --dry-run", "cargo", "publish"},
+	{"--dry-run=client --dry-run=server", "kubectl oc", "apply create delete replace patch scale run expose annotate " +
+		"label set"},
+	{"--dry-run --dry-run=client --dry-run=server", "helm", "install upgrade uninstall rollback"},
+	{"--dryrun", "aws", "s3"}, {"--dry_run", "bq", "query"}, {"-n --dry-run --just-print", "make", ""},
+	{"--check -C --syntax-check --list-hosts --list-tasks --list-tags", "ansible-playbook", ""},
+}
 
 // noValue are options that take no word behind them in any of dryRuns; what follows another one may be its value.
-const noValue lazy.Words = `-f -d -x -X -q -v -u -a -A --force --force-with-lease --all --tags --delete --mirror
-	--prune --quiet --verbose --follow-tags --cached --install --wait --atomic --allow-dirty --no-verify
-	--no-git-checks`
+const noValue lazy.Words = `-f -d -x -X -q -v -u -a -A --force --force-with-lease --all --tags --delete --mirror --prune
+	--quiet --verbose --follow-tags --cached --install --wait --atomic --allow-dirty --no-verify --no-git-checks`
 
 // dryBundle is a bundle of letters for git that has n in it, and none that takes a value.
 var dryBundle = lazy.Regexp(`^-[dfqvxX]*n[dfqvxX]*$`)
@@ -52,9 +42,13 @@ func (c *Command) dryRun() bool {
 		}
 		sub, rest = args[0].Text, args[1:]
 	}
-	options := dryRuns()[c.Name+" "+sub]
-	if options == "" {
-		options, rest = dryRuns()[c.Name], c.Args
+	var options lazy.Words
+	for _, row := range dryRuns {
+		if row[1].Has(c.Name) && row[2] == "" {
+			options, rest = row[0], c.Args
+		} else if row[1].Has(c.Name) && row[2].Has(sub) {
+			options = row[0]
+		}
 	}
 	for i, a := range rest {
 		switch {
@@ -70,22 +64,17 @@ func (c *Command) dryRun() bool {
 }
 
 // looking are first words of programs that change running systems, with which they do not.
-var looking = sync.OnceValue(func() map[string]lazy.Words {
-	const plans = "init plan validate fmt show output graph providers version modules get"
-	return map[string]lazy.Words{
-		"terraform": plans, "tofu": plans, "terragrunt": plans + " hclfmt", "pulumi": "preview about whoami version",
-		"cdk": "diff synth synthesize ls list doctor metadata", "cdktf": "diff synth list",
-		"kubectl": kubectlLooks, "oc": kubectlLooks,
-		"helm": "template lint list ls status history get show search pull package verify env version dependency dep repo " +
-			"diff",
-		"skaffold": "render build diagnose version schema config", "sam": "build validate local list logs version",
-		"istioctl": "analyze version proxy-status ps validate",
-		"helmfile": "diff template lint list build status deps fetch",
-	}
-})
-
-const kubectlLooks = "get describe logs top explain diff kustomize wait version api-resources api-versions " +
-	"cluster-info port-forward events options config"
+var looking = table{
+	{"init plan validate fmt show output graph providers version modules get", "terraform tofu terragrunt"},
+	{"hclfmt", "terragrunt"}, {"preview about whoami version", "pulumi"}, {"diff synth synthesize ls list doctor metadata",
+		"cdk"}, {"diff synth list", "cdktf"},
+	{"get describe logs top explain diff kustomize wait version api-resources api-versions cluster-info port-forward " +
+		"events options config", "kubectl oc"},
+	{"template lint list ls status history get show search pull package verify env version dependency dep repo diff",
+		"helm"}, {"render build diagnose version schema config", "skaffold"},
+	{"build validate local list logs version", "sam"}, {"analyze version proxy-status ps validate", "istioctl"},
+	{"diff template lint list build status deps fetch", "helmfile"},
+}
 
 // lookVerbs say that a command only looks, where no word before them is one of changeVerbs.
 const (
@@ -116,7 +105,7 @@ func (c *Command) onlyLooks() bool {
 		switch {
 		case !a.Static:
 			return false
-		case i == 0 && looking()[c.Name].Has(verb), i < 2 && c.Name == "aws" && awsLooks.Has(verb):
+		case i == 0 && looking.of(c.Name).Has(verb), i < 2 && c.Name == "aws" && awsLooks.Has(verb):
 			return true
 		case verb == "" || verb[0] == '-':
 			return len(args) == 1 && lookOptions.Has(verb)
@@ -128,7 +117,7 @@ func (c *Command) onlyLooks() bool {
 				begin, _, _ := strings.Cut(verb, "-")
 				return awsBegins.Has(begin)
 			}
-		case looking()[c.Name] != "" && (i > 1 || !lookGroups.Has(args[0].Text)):
+		case looking.of(c.Name) != "" && (i > 1 || !lookGroups.Has(args[0].Text)):
 			return false
 		case i == 0 && c.Name == "gcloud" && verb == "run": // a group
 		case lookVerbs.Has(verb): // but logs is also a group, of gcloud logging logs delete
@@ -154,7 +143,7 @@ func (c *Command) changesGitHub() bool {
 		}
 		posts = true
 	}
-	query := slices.ContainsFunc(operands, func(a Word) bool { return a.Text == "graphql" }) &&
+	query := hasWord(operands, "graphql") &&
 		!slices.ContainsFunc(c.Args, func(a Word) bool {
 			return !a.Static || strings.Contains(a.Text, "mutation") || strings.Contains(a.Text, "@")
 		})
@@ -164,8 +153,8 @@ func (c *Command) changesGitHub() bool {
 // showRows are uses of programs that run what they are given, or harm data, which only show something: they list,
 // test a port, or ask a database.
 var showRows = []row{
-	{"crontab -l", "", spec{max: -1}}, {"screen -ls|-list", "", spec{max: -1}}, {"perf list", "", spec{max: -1}},
-	{"hash -r|-l", "", spec{max: -1}}, {"ssh-agent -s|-c", "", spec{max: -1}},
+	{"crontab -l", "", noWords}, {"screen -ls|-list", "", noWords}, {"perf list", "", noWords},
+	{"hash -r|-l", "", noWords}, {"ssh-agent -s|-c", "", noWords},
 	{"tmux ls|list-sessions|list-windows|has-session|info", "", spec{raw: true, check: knownWords}},
 	{"history", "", spec{max: 1, count: true, check: checkNumbers}},
 	{"pkill|killall", "f full 9 15 2 TERM INT KILL HUP SIGTERM SIGINT SIGKILL e x n o i q",
@@ -183,17 +172,17 @@ var showRows = []row{
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
 		knownWords, debugsOwn)}},
-	{"gdb", "batch q nx args ex=! eval-command=!", spec{oneDash: true, runs: plainGdb,
-		check: checks(needs("it asks", "batch"), knownWords, debugsOwn)}},
+	{"gdb", "batch q nx args ex=! eval-command=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks",
+		"batch"), knownWords, debugsOwn)}},
 	{"sqlite3|duckdb", "json csv header noheader column line list box table markdown readonly batch separator= " +
 		"nullvalue= c=!", spec{oneDash: true, runs: plainQuery, check: asks(1, "c")}},
 	{"psql", "t A q X w x l h= U= d= p= F= c=! csv host= username= dbname= port= tuples-only no-align quiet no-psqlrc " +
-		"no-password list command=! f=" + sqlFile + " file=" + sqlFile, spec{says: true, runs: plainQuery,
-		check: asks(maxText, "c", "command", "l", "list", "f", "file")}},
-	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!",
-		spec{says: true, runs: plainQuery, check: asks(maxText, "e", "execute")}},
-	{"clickhouse-client", mysqlOptions + " q=! query=!",
-		spec{says: true, runs: plainQuery, check: asks(maxText, "q", "query")}},
+		"no-password list command=! f=" + sqlFile + " file=" + sqlFile,
+		spec{says: true, runs: plainQuery, check: asks(maxText, "c", "command", "l", "list", "f", "file")}},
+	{"mysql|mariadb|cqlsh", mysqlOptions + " e=! execute=!", spec{says: true, runs: plainQuery, check: asks(maxText, "e",
+		"execute")}},
+	{"clickhouse-client", mysqlOptions + " q=! query=!", spec{says: true, runs: plainQuery, check: asks(maxText, "q",
+		"query")}},
 	{"mongosh|mongo", "quiet norc json eval=!", spec{max: 1, check: asksMongo,
 		runs: func(text string) bool { return readsMongo().MatchString(text) }}},
 }
@@ -268,7 +257,7 @@ func debugsOwn(u *invocation) string {
 	name := usualName(u.operands[0].Text)
 	_, interprets := interpreterOf(name)
 	_, wraps := wrappers()[name]
-	if interprets || wraps || shells.Has(name) || leadsOut(u.operands[0]) || harmful()[name] != "" {
+	if interprets || wraps || shells.Has(name) || leadsOut(u.operands[0]) || harmful.of(name) != "" {
 		return "it runs " + u.operands[0].Text
 	}
 	return ""

@@ -318,16 +318,12 @@ func unseen(c *Command) string {
 			return "it runs what the project holds"
 		}
 	case c.Name == "git":
-		if sub, rest := c.gitArgs(); sub != "" && !gitSubs.Has(sub) && (sub != "config" || !gitConfigReads(rest)) {
+		if sub, rest := c.gitArgs(); sub != "" && !gitSubs.Has(sub) && (sub != "config" ||
+			!hasWord(rest[:min(1, len(rest))], "get --get --get-all --get-regexp --list -l --show-origin")) {
 			return "git " + sub + " may run what a setting or its words say"
 		}
 	case projects.Has(c.Name) || projectSubs.Has(c.Name+":"+sub):
 		return "it runs what the project or a package holds"
 	}
 	return ""
-}
-
-func gitConfigReads(rest []Word) bool {
-	return len(rest) > 0 && slices.Contains([]string{"get", "--get", "--get-all", "--get-regexp", "--list", "-l",
-		"--show-origin"}, rest[0].Text)
 }

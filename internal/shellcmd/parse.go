@@ -284,11 +284,6 @@ func hasHiddenChars(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' // the braille blank
 }
 
-// digitParam reports parameters that are always digits.
-func digitParam(p *syntax.ParamExp) bool {
-	return plainParam(p) && (p.Param.Value == "?" || p.Param.Value == "#" || p.Param.Value == "$")
-}
-
 // plainParam reports an expansion that only takes the value of a variable.
 func plainParam(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&

@@ -55,7 +55,7 @@ func writtenText(all []Command, i int) string {
 
 // decoded is what a command prints that reads a text.
 func decoded(c *Command, text string) string {
-	decodes := slices.ContainsFunc(c.Args, func(a Word) bool { return optionOf(a.Text, "-d -D --decode -r") })
+	decodes := givenOption(c.Args, "-d -D --decode -r")
 	var out []byte
 	var err error
 	switch {

@@ -236,10 +236,8 @@ func (c *Command) showsKeys(p workdirs) string {
 
 // searchesSecrets says which folder with what programs log in with a command searches for that.
 func (c *Command) searchesSecrets() string {
-	searches := c.Name == "rg" || c.Name == "ag" || c.Name == "ack" ||
-		strings.HasSuffix(c.Name, "grep") && slices.ContainsFunc(c.Args, func(a Word) bool {
-			return optionOf(a.Text, "-r -R --recursive")
-		})
+	searches := lazy.Words("rg ag ack").Has(c.Name) ||
+		strings.HasSuffix(c.Name, "grep") && givenOption(c.Args, "-r -R --recursive")
 	if !searches || !anyMatches(c.Args, secretWord) {
 		return ""
 	}

@@ -74,13 +74,7 @@ type row struct {
 }
 
 var specs = sync.OnceValue(func() map[string]*spec {
-	m := map[string]*spec{}
-	for _, list := range [][]row{fileRows, textRows, systemRows, plumbingRows, gitRows} {
-		addRows(m, list, true)
-	}
-	addRows(m, changeRows, false)
-	addRows(m, buildRows, false)
-	return m
+	return addRows(addRows(addRows(map[string]*spec{}, readRows, true), gitRows, true), buildRows, false)
 })
 
 // addRows adds rows to a table, by program, or by program and sub-command.
@@ -183,87 +177,82 @@ func (c *Command) plainArgs() []Word {
 const goBuild = " v x n a race msan asan work short trimpath p= tags= mod=(readonly|vendor) " +
 	"buildvcs? cover covermode= coverpkg= "
 
-// buildRows are programs that run something of the project. They are never allowed as reading; a rule must list them,
-// and then covers these options.
+// buildRows are programs that run something of the project, and a sub-command that changes what others have. They are
+// never allowed as reading; a rule must list them, and then covers these options.
 var buildRows = []row{
-	{"go version", "m v", spec{operands: mixed, oneDash: true}},
-	{"go env", "json changed", spec{operands: texts, oneDash: true}},
-	{"go list", goBuild + " m u f= json? deps test e find compiled export versions retracted",
-		spec{operands: mixed, oneDash: true}},
-	{"go vet", goBuild + " json c=", spec{operands: mixed, oneDash: true}},
-	{"go build", goBuild, spec{operands: mixed, oneDash: true}},
+	{"go version", "m v", goWords},
+	{"go env", "json changed", spec{oneDash: true}},
+	{"go list", goBuild + " m u f= json? deps test e find compiled export versions retracted", goWords},
+	{"go vet", goBuild + " json c=", goWords},
+	{"go build", goBuild, goWords},
 	{"go test", goBuild + " run= skip= bench= benchmem benchtime= count= timeout= failfast json parallel= cpu= list= " +
-		"shuffle= vet= fullpath", spec{operands: mixed, oneDash: true}},
-	{"go doc", "all c cmd short src u", spec{operands: mixed, oneDash: true}},
-	{"go mod verify|graph|why", "m vendor", spec{operands: mixed, oneDash: true}},
-	{"go fmt", "n x", spec{operands: mixed, oneDash: true}},
-	{"gofmt", "l d e s", spec{operands: paths}},
-	{"cargo check|build|test|clippy|bench|doc",
-		"v q r j= p= release all workspace all-features no-default-features features= lib bins bin= tests test= examples " +
-			"example= benches bench= all-targets package= exclude= locked offline frozen verbose quiet jobs= no-run " +
-			"no-fail-fast keep-going profile= doc no-deps message-format= color=", spec{operands: texts, check: checkCargo}},
-	{"cargo fmt", "check all", spec{max: -1}},
+		"shuffle= vet= fullpath", goWords},
+	{"go doc", "all c cmd short src u", goWords},
+	{"go mod verify|graph|why", "m vendor", goWords},
+	{"go fmt", "n x", goWords},
+	{"gofmt", "l d e s", files},
+	{"cargo check|build|test|clippy|bench|doc", "v q r j= p= release all workspace all-features no-default-features " +
+		"features= lib bins bin= tests test= examples example= benches bench= all-targets package= exclude= locked offline " +
+		"frozen verbose quiet jobs= no-run no-fail-fast keep-going profile= doc no-deps message-format= color=",
+		spec{check: checkCargo}},
+	{"cargo fmt", "check all", noWords},
 	{"cargo tree|metadata", "p= i= e= d duplicates no-dev-dependencies depth= no-deps format-version= locked offline " +
-		"frozen all-features", spec{max: -1}},
+		"frozen all-features", noWords},
 	{"npm|pnpm|yarn test|t|run|ls|list|outdated", "s silent if-present depth= all json long",
 		spec{operands: mixed, fixed: true}},
 	{"make|gmake", "j? k s B n silent quiet keep-going always-make no-print-directory dry-run output-sync?",
-		spec{operands: texts, fixed: true, check: noAssignments}},
+		spec{fixed: true, check: noAssignments}},
 	{"pytest|py.test", "q v x s k= m= l lf ff tb= maxfail= durations= collect-only co last-failed failed-first " +
 		"no-header no-summary exitfirst quiet verbose color= -ra -rA -rs", spec{operands: mixed, check: noLists}},
-	{"tsc", "noEmit version", spec{max: -1}},
+	{"tsc", "noEmit version", noWords},
 	{"ruff check", "quiet statistics no-fix select= ignore=", spec{operands: mixed}},
 	{"mypy", "strict ignore-missing-imports", spec{operands: mixed, check: noLists}},
+	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags follow-tags " +
+		"ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
 }
 
-// fileRows are programs that examine files.
-var fileRows = []row{
+// readRows are programs that examine files, change texts, report on the machine, or join commands.
+var readRows = []row{
 	{"ls|dir|vdir", "a A b B c C d f F g G h H i I= k l L m n N o p q Q r R s S t T= u U v w= x X Z 1 all almost-all " +
 		"author escape block-size= ignore-backups color? directory classify? file-type format= full-time " +
 		"group-directories-first no-group human-readable si hide= hyperlink? indicator-style= inode ignore= kibibytes " +
 		"dereference numeric-uid-gid literal quote-name quoting-style= reverse recursive size sort= time= time-style= " +
-		"width= zero version help",
-		spec{operands: paths, globs: anyGlob}},
-	{"cat|tac", "A b e E n s t T u v number number-nonblank show-all show-ends show-nonprinting show-tabs " +
-		"squeeze-blank version help", spec{operands: paths, globs: anyGlob}},
+		"width= zero version help", anyFiles},
+	{"cat|tac", "A b e E n s t T u v number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank " +
+		"version help", anyFiles},
 	{"head", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
 		spec{operands: paths, globs: anyGlob, count: true}},
 	{"tail", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
 		spec{operands: paths, globs: nameGlob, count: true}},
 	{"wc", "c m l L w bytes chars lines max-line-length words total= version help",
 		spec{operands: paths, globs: nameGlob}},
-	{"nl", "b= d= f= h= i= l= n= p s= v= w= body-numbering= number-format= number-separator= number-width=",
-		spec{operands: paths, globs: anyGlob}},
-	{"od", "A= j= N= t= v w? a b c d f i l o s x address-radix= format= read-bytes= skip-bytes= width?",
-		spec{operands: paths, globs: anyGlob}},
+	{"nl", "b= d= f= h= i= l= n= p s= v= w= body-numbering= number-format= number-separator= number-width=", anyFiles},
+	{"od", "A= j= N= t= v w? a b c d f i l o s x address-radix= format= read-bytes= skip-bytes= width?", anyFiles},
 	{"strings", "a f n= t= e= o all bytes= radix= encoding=", spec{operands: paths, count: true, check: noLists}},
-	{"hexdump", "b c C d n= o s= v x", spec{operands: paths}},
-	{"hd", "v n= s=", spec{operands: paths}},
+	{"hexdump", "b c C d n= o s= v x", files},
+	{"hd", "v n= s=", files},
 	{"xxd", "a b c= e g= i l= n= o= p s= u ps plain len= cols= seek=",
 		spec{operands: paths, max: 1, oneDash: true, first: true}},
 	{"file", "b h i k L N n r s 0 brief mime mime-type mime-encoding keep-going dereference no-dereference no-pad " +
-		"extension", spec{operands: paths}},
-	{"stat", "c= f L t format= printf= file-system dereference terse", spec{operands: paths, globs: anyGlob}},
+		"extension", files},
+	{"stat", "c= f L t format= printf= file-system dereference terse", anyFiles},
 	{"du", "0 a b c d= D h H k l L m s S t= x B= all apparent-size block-size= bytes total max-depth= dereference " +
 		"human-readable si separate-dirs summarize threshold= time? exclude= one-file-system",
 		spec{operands: paths, globs: nameGlob}},
 	{"df", "a B= h H i k l P t= T x= all block-size= total human-readable inodes local output? portability print-type " +
-		"type= exclude-type=", spec{operands: texts, globs: anyGlob}}, // of a file it only tells where it is
+		"type= exclude-type=", spec{globs: anyGlob}}, // of a file it only tells where it is
 	{"tree", "a C d D f F g h i I= L= n N p P= q Q r s S t u U v x gitignore noreport dirsfirst filelimit? matchdirs " +
 		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, separate: true}},
 	{"realpath", "e m L P q s z canonicalize-existing canonicalize-missing logical physical quiet no-symlinks zero " +
-		"relative-to/ relative-base/", spec{operands: paths}},
-	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero",
-		spec{operands: paths, globs: anyGlob}},
-	{"md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum", "b t z tag binary text zero",
-		spec{operands: paths, globs: anyGlob}},
+		"relative-to/ relative-base/", files},
+	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero", anyFiles},
+	{"md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum", "b t z tag binary text zero", anyFiles},
 	{"diff", "a b B c C= d E i I= N p q r s t T u U= w W= y Z brief recursive text unified? context? new-file " +
 		"ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-trailing-space ignore-matching-lines= " +
 		"report-identical-files side-by-side suppress-common-lines color? width= minimal show-c-function exclude= " +
-		"strip-trailing-cr label= x=", spec{operands: paths}},
-	{"cmp", "b i= l n= s print-bytes verbose silent quiet bytes= ignore-initial=", spec{operands: paths}},
-	{"comm", "1 2 3 i z check-order nocheck-order output-delimiter= total zero-terminated",
-		spec{operands: paths, globs: anyGlob}},
+		"strip-trailing-cr label= x=", files},
+	{"cmp", "b i= l n= s print-bytes verbose silent quiet bytes= ignore-initial=", files},
+	{"comm", "1 2 3 i z check-order nocheck-order output-delimiter= total zero-terminated", anyFiles},
 	{"find", "P name= iname= path= ipath= wholename= iwholename= regex= iregex= regextype= type= xtype= maxdepth= " +
 		"mindepth= size= newer/ anewer/ cnewer/ newermt= newerct= newerat= mtime= mmin= ctime= cmin= atime= amin= empty " +
 		"print print0 printf= ls prune o or a and not true false perm= user= group= uid= gid= links= inum= samefile/ xdev " +
@@ -278,8 +267,8 @@ var fileRows = []row{
 		"line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent " +
 		"no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= " +
 		"before-context= context? text binary-files= exclude= exclude-from/ exclude-dir= include= recursive " +
-		"dereference-recursive null-data line-buffered version help",
-		spec{operands: firstText, globs: nameGlob, count: true, check: checkSelected}},
+		"dereference-recursive null-data line-buffered version help", spec{operands: firstText, globs: nameGlob, count: true,
+		check: checkSelected}},
 	{"rg", "A= B= C= E= F H I L M= N P S T= U a b c e= f/ g= h i j= l m= n o p q r= s t= u v w x 0 . after-context= " +
 		"before-context= context= case-sensitive color= column count count-matches crlf encoding= engine= file/ files " +
 		"files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading hidden iglob= " +
@@ -287,15 +276,62 @@ var fileRows = []row{
 		"max-filesize= multiline multiline-dotall no-config no-filename no-heading no-ignore no-ignore-vcs no-line-number " +
 		"no-messages no-require-git null one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= " +
 		"smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted vimgrep with-filename " +
-		"word-regexp version help",
-		spec{operands: firstText, check: checkSelected}},
+		"word-regexp version help", spec{operands: firstText, check: checkSelected}},
 	{"sed", "n E r s u z e= quiet silent expression= regexp-extended separate unbuffered null-data posix",
 		spec{operands: firstText, check: checkSed}},
-	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output " +
-		"color-output sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== " +
-		"slurpfile=/ rawfile=/", spec{operands: firstText, check: checkJq}},
+	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output color-output " +
+		"sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== slurpfile=/ " +
+		"rawfile=/", spec{operands: firstText, check: checkJq}},
 	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
 	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
+	{"sort", "b c C d f g h i k= m M n r R s S= t= u V z check? ignore-leading-blanks dictionary-order ignore-case " +
+		"general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= " +
+		"version-sort batch-size= key= merge buffer-size= stable field-separator= parallel= unique zero-terminated", files},
+	{"uniq", "c d D f= i s= u w= z count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique " +
+		"zero-terminated check-chars=", spec{operands: paths, max: 1, first: true}},
+	{"cut", "b= c= d= f= n s z bytes= characters= delimiter= fields= complement only-delimited output-delimiter= " +
+		"zero-terminated", anyFiles},
+	{"tr", "c C d s t complement delete squeeze-repeats truncate-set1", spec{}},
+	{"paste", "d= s z delimiters= serial zero-terminated", anyFiles},
+	{"join", "a= e= i j= o= t= v= 1= 2= z ignore-case check-order nocheck-order header zero-terminated", anyFiles},
+	{"fold", "b s w= bytes spaces width=", spec{operands: paths, globs: anyGlob, count: true}},
+	{"fmt", "c s t u w= p= width= prefix= split-only uniform-spacing", spec{operands: paths, globs: anyGlob, count: true}},
+	{"column", "t s= n x c= o= N= R= e table separator= output-separator= columns= fillrows table-columns= table-right=",
+		anyFiles},
+	{"expand|unexpand", "a i t= all initial first-only tabs=", anyFiles},
+	{"rev", "", anyFiles},
+	{"base64|base32", "d i w= decode ignore-garbage wrap=", anyFiles},
+	{"awk|gawk|mawk|nawk", "F= v=", spec{operands: firstText, check: accepts(plainAwk, "an awk program that is not "+
+		"known to be harmless")}},
+	{"echo", "", spec{raw: true, globs: anyGlob, digits: true, says: true}},
+	{"printf", "", spec{digits: true, says: true, globs: anyGlob, first: true, check: checkPrintf}},
+	{"expr", "", spec{raw: true, digits: true}},
+	{"seq", "f= s= w format= separator= equal-width", spec{count: true}},
+	{"basename", "a s= z multiple suffix= zero", spec{globs: anyGlob, says: true}},
+	{"dirname", "z zero", spec{globs: anyGlob, says: true}},
+	{"whoami|arch|nproc|tty|groups|logname", "all version help", noWords},
+	{"pwd", "L P", noWords},
+	{"id", "a G g n r u z group groups name real user zero", spec{}},
+	{"hostname", "a A d f i I s all-fqdns all-ip-addresses domain fqdn long ip-address short", noWords},
+	{"uname", "a s n r v m p i o all kernel-name nodename kernel-release kernel-version machine processor " +
+		"hardware-platform operating-system", noWords},
+	{"date", "d= I? R u r/ date= iso-8601? rfc-3339= rfc-email utc universal reference/", spec{max: 1, check: checkDate}},
+	{"uptime", "p s pretty since", noWords},
+	{"free", "b k m g h t w bytes kibi mebi gibi human total wide si", noWords},
+	{"ps", "A a d e f F H j l L N o= O= p= C= u= U= t= T w y forest pid= ppid= sort= user= format= no-headers headers",
+		spec{check: checkPs}},
+	{"which", "a all", spec{}},
+	{"type", "a t p P f", spec{}},
+	{"whereis", "b m s u", spec{}},
+	{"sleep", "", spec{max: 1, check: checks(some("it does not say how long"), shortSleep)}},
+	{"locale", "a", oneWord},
+	// These join commands. They are allowed wherever their parts are.
+	{"true|false|:", "", spec{raw: true, digits: true, says: true}},
+	{"break|continue|exit|return", "", spec{max: 1, digits: true, count: true, check: checkNumbers}},
+	{"cd", "", spec{operands: paths, max: 1}},
+	{"set", "", spec{raw: true, check: checkSet}},
+	{"test|[|[[", "", spec{raw: true, digits: true, check: checkTest}},
+	{"wait", "n f", spec{digits: true, check: checkJobs}}, // -p sets a variable
 }
 
 const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name-status summary raw no-renames M? " +
@@ -313,19 +349,13 @@ const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? 
 	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= g walk-reflogs max-parents= " +
 	"min-parents= left-only right-only cherry cherry-mark sparse dense no-expand-tabs "
 
-// changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
-var changeRows = []row{
-	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags " +
-		"follow-tags ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
-}
-
 // gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: a
 // caller that runs these commands must turn them off, see GitFolders.
 var gitRows = []row{
 	{"git", "version help", spec{max: -1, check: func(u *invocation) string { // both show a page by a program
 		return when(len(u.given) > 1, "these options together do more than print something")
 	}}},
-	{"git version", "build-options", spec{max: -1}},
+	{"git version", "build-options", noWords},
 	{"git status", "s b u? v z short branch show-stash porcelain? long verbose untracked-files? ignored? " +
 		"ignore-submodules? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames?", gitMixed},
 	{"git log|show|reflog show", gitLog, gitPretty},
@@ -333,10 +363,9 @@ var gitRows = []row{
 	{"git diff", gitShow + " cached staged merge-base no-index 0 1 2 3 base ours theirs", gitMixed},
 	{"git diff-tree|diff-index|diff-files", gitShow + " r t cached root no-commit-id m", gitPretty},
 	{"git branch", "a r v q i l vv all remotes verbose list show-current contains= no-contains= merged? no-merged? " +
-		"points-at= sort= format= color? no-color column? no-column ignore-case abbrev? no-abbrev",
-		spec{operands: texts, check: onlyListed}},
+		"points-at= sort= format= color? no-color column? no-column ignore-case abbrev? no-abbrev", spec{check: onlyListed}},
 	{"git tag", "l n? i list contains= no-contains= merged? no-merged? points-at= sort= format= color? column? " +
-		"no-column ignore-case", spec{operands: texts, check: onlyListed}},
+		"no-column ignore-case", spec{check: onlyListed}},
 	{"git rev-parse", "q verify short? abbrev-ref? symbolic symbolic-full-name all branches tags remotes show-toplevel " +
 		"show-prefix show-cdup git-dir git-common-dir absolute-git-dir is-inside-work-tree is-inside-git-dir " +
 		"is-bare-repository is-shallow-repository show-superproject-working-tree revs-only no-revs sq default= not " +
@@ -347,30 +376,29 @@ var gitRows = []row{
 	{"git blame|annotate", "b c e f l L= n p s t w M C root show-stats line-porcelain porcelain show-name show-number " +
 		"show-email date= since= abbrev? first-parent reverse", gitMixed},
 	{"git remote", "v verbose", spec{max: -1, first: true}},
-	{"git remote show", "", spec{max: -1}}, // with a name it asks the other machine
-	{"git bisect log", "", spec{max: -1}},
+	{"git remote show", "", noWords}, // with a name it asks the other machine
+	{"git bisect log", "", noWords},
 	{"git notes list", "", gitMixed},
 	{"git cherry", "v abbrev?", gitMixed},
 	{"git range-diff", gitShow + " creation-factor= left-only right-only", gitMixed},
-	{"git fsck", "full no-full unreachable dangling no-dangling strict progress no-progress connectivity-only root " +
-		"tags no-reflogs", spec{max: -1}},
+	{"git fsck", "full no-full unreachable dangling no-dangling strict progress no-progress connectivity-only root tags " +
+		"no-reflogs", noWords},
 	{"git archive", "l list", spec{max: -1, check: needs("it makes an archive", "l", "list")}},
-	{"git var", "", spec{operands: texts, max: 1}},
-	{"git remote get-url", "all push", spec{operands: texts, max: 1}},
-	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent " +
-		"dirty? broken? debug", gitMixed},
+	{"git var", "", oneWord},
+	{"git remote get-url", "all push", oneWord},
+	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent dirty? " +
+		"broken? debug", gitMixed},
 	{"git shortlog", "s n e c w? summary numbered email no-merges since= until= after= before= author= all group= format=",
 		gitPretty},
 	{"git stash list", gitLog, spec{max: -1, count: true, pretty: true}},
 	{"git stash show", gitShow + " include-untracked only-untracked", gitMixed},
-	{"git worktree list", "v z porcelain verbose", spec{max: -1}},
+	{"git worktree list", "v z porcelain verbose", noWords},
 	{"git config", "local get get-all show-origin show-scope null z type= bool int name-only default=",
-		spec{operands: texts, max: 1, first: true, check: checkGitConfig}},
+		spec{max: 1, first: true, check: checkGitConfig}},
 	{"git config get", "local all show-origin show-scope null z type= bool int default= show-names",
-		spec{operands: texts, max: 1, check: checkSetting}},
-	{"git show-branch",
-		"a r all remotes current topo-order date-order list independent no-name sha1-name topics reflog? color? no-color",
-		gitMixed},
+		spec{max: 1, check: checkSetting}},
+	{"git show-branch", "a r all remotes current topo-order date-order list independent no-name sha1-name topics " +
+		"reflog? color? no-color", gitMixed},
 	{"git check-attr", "a all z cached", gitMixed},
 	{"git hash-object", "t= no-filters", gitMixed},
 	{"git cat-file", "t s e p batch-check? batch-all-objects unordered", gitMixed},
@@ -380,9 +408,9 @@ var gitRows = []row{
 	{"git for-each-ref", "count= sort= format= points-at= merged? no-merged? contains= no-contains= ignore-case color?",
 		gitMixed},
 	{"git show-ref", "s d q head heads tags branches hash? abbrev? dereference verify", gitMixed},
-	{"git count-objects", "v H verbose human-readable", spec{max: -1}},
+	{"git count-objects", "v H verbose human-readable", noWords},
 	{"git check-ignore", "q v n z quiet verbose non-matching no-index", gitMixed},
-	{"git symbolic-ref", "q short quiet", spec{operands: texts, max: 1}},
+	{"git symbolic-ref", "q short quiet", oneWord},
 	{"git grep", "A= B= C= E F G P H I L W a c e= h i l n o p q v w z z cached untracked all-match and or not count " +
 		"files-with-matches files-without-match line-number ignore-case word-regexp extended-regexp fixed-strings " +
 		"perl-regexp basic-regexp max-depth= name-only show-function function-context context= after-context= " +
@@ -390,29 +418,37 @@ var gitRows = []row{
 		"text exclude-standard", spec{operands: mixed, count: true, first: true}},
 }
 
+// What many rows say of operands: there are none, any, one, names, files, files with any names, or what go takes.
 var (
-	gitMixed  = spec{operands: mixed, count: true}
-	gitPretty = spec{operands: mixed, count: true, pretty: true}
+	noWords    = spec{max: -1}
+	oneWord    = spec{max: 1}
+	plainWords = spec{check: plainOperands}
+	plainNames = spec{check: plainName}
+	files      = spec{operands: paths}
+	anyFiles   = spec{operands: paths, globs: anyGlob}
+	binaries   = spec{operands: paths, check: noLists}
+	goWords    = spec{operands: mixed, oneDash: true}
+	gitMixed   = spec{operands: mixed, count: true}
+	gitPretty  = spec{operands: mixed, count: true, pretty: true}
 )
 
 // runners run a command, or a text for a shell, somewhere among their words. Its position is not known for each of
 // their options, so deny rules consider all of it, and no rule allows any of it.
-var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst
-	softlimit setuidgid envdir envuidgid daemon daemonize start-stop-daemon cgexec numactl choom valgrind perf rr
-	hyperfine tmux screen dtach abduco zellij socat nc ncat netcat xvfb-run dbus-run-session dbus-launch firejail bwrap
-	lxc-attach lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon newgrp sg ssh-agent dumb-init tini
-	su-exec catatonit rush cpulimit trickle proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool
-	watchexec nodemon xterm gnome-terminal konsole alacritty kitty foot urxvt rxvt uxterm expect gdb gdbserver lldb cgdb
-	stap bpftrace dtrace sqlite3 sqlite mysql mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff
-	gvim emacs emacsclient ed red mail mailx mutt lftp ftp compgen complete mapfile readarray alias bind fc dialog
-	whiptail inotifywait reptyr run-parts runc crun ctr nerdctl gksudo kdesu sudoedit logrotate
-	logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo schroot
-	debootstrap chronic ts ifne vipe pee lckdo errno pwsh powershell nu elvish xonsh psql duckdb clickhouse-client cqlsh
-	sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir s6-setuidgid execlineb exec-fd doas-run
-	sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec arch xcrun nsjail minijail0 landrun switch_root
-	pivot_root setuser lockf shlock socksify dtruss truss uftrace heaptrack kcov coreutils uutils box64 fex wine wine64
-	mono qemu-i386 qemu-x86_64 viddy reflex rlfe sem pexec pdsh byobu wezterm st osh ysh oil es rc at batch crontab
-	incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript cmd`)
+var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst softlimit
+	setuidgid envdir envuidgid daemon daemonize start-stop-daemon cgexec numactl choom valgrind perf rr hyperfine tmux
+	screen dtach abduco zellij socat nc ncat netcat xvfb-run dbus-run-session dbus-launch firejail bwrap lxc-attach
+	lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon newgrp sg ssh-agent dumb-init tini su-exec catatonit
+	rush cpulimit trickle proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool watchexec nodemon
+	xterm gnome-terminal konsole alacritty kitty foot urxvt rxvt uxterm expect gdb gdbserver lldb cgdb stap bpftrace dtrace
+	sqlite3 sqlite mysql mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff gvim emacs emacsclient ed red mail
+	mailx mutt lftp ftp compgen complete mapfile readarray alias bind fc dialog whiptail inotifywait reptyr run-parts runc
+	crun ctr nerdctl gksudo kdesu sudoedit logrotate logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible
+	salt dsh clush fakechroot pseudo schroot debootstrap chronic ts ifne vipe pee lckdo errno pwsh powershell nu elvish
+	xonsh psql duckdb clickhouse-client cqlsh sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir
+	s6-setuidgid execlineb exec-fd doas-run sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec arch xcrun
+	nsjail minijail0 landrun switch_root pivot_root setuser lockf shlock socksify dtruss truss uftrace heaptrack kcov
+	coreutils uutils box64 fex wine wine64 mono qemu-i386 qemu-x86_64 viddy reflex rlfe sem pexec pdsh byobu wezterm st osh
+	ysh oil es rc at batch crontab incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript cmd`)
 
 // launchers are those of them that run nothing but what is among their words.
 const launchers lazy.Words = `setarch linux32 linux64 i386 i686 x86_64 arch prlimit valgrind perf hyperfine tmux screen
@@ -432,14 +468,13 @@ var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache 
 
 // projects are programs that run something of the project, or of a package that they fetch. With sub-commands, only
 // those.
-const projects lazy.Words = `make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt lein
-	boot bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab pytest py.test nosetests
-	trial jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp grunt nx turbo lerna eslint
-	prettier stylelint pre-commit husky lint-staged lefthook ansible-playbook puppet chef-client chef-solo packer
-	terraform tofu pulumi earthly dagger act skaffold tilt devspace docker-compose systemctl service launchctl java javaw
-	groovy scala kotlin swift runghc runhaskell ghci julia R octave guile racket sbcl clisp elixir iex erl escript luajit
-	wish gnuplot dpkg rpm apt apt-get yum dnf brew pacman apk pip pip3 gem cpan cpanm luarocks opam composer npx bunx pnpx
-	uvx pipx`
+const projects lazy.Words = `make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt lein boot
+	bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab pytest py.test nosetests trial
+	jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp grunt nx turbo lerna eslint prettier
+	stylelint pre-commit husky lint-staged lefthook ansible-playbook puppet chef-client chef-solo packer terraform tofu
+	pulumi earthly dagger act skaffold tilt devspace docker-compose systemctl service launchctl java javaw groovy scala
+	kotlin swift runghc runhaskell ghci julia R octave guile racket sbcl clisp elixir iex erl escript luajit wish gnuplot
+	dpkg rpm apt apt-get yum dnf brew pacman apk pip pip3 gem cpan cpanm luarocks opam composer npx bunx pnpx uvx pipx`
 
 const projectSubs lazy.Words = `go:test go:run go:generate go:tool go:get go:install cargo:build cargo:b cargo:check
 	cargo:c cargo:test cargo:t cargo:run cargo:r cargo:bench cargo:doc cargo:d cargo:clippy cargo:install cargo:fix
@@ -452,8 +487,7 @@ const projectSubs lazy.Words = `go:test go:run go:generate go:tool go:get go:ins
 	nix:shell gh:extension gh:alias hg:update svn:update perf:record zig:build vagrant:up direnv:exec hatch:run pdm:run`
 
 // readNPM are sub-commands of package managers that run no scripts.
-const readNPM lazy.Words = `ls list ll la view info show outdated why explain search root prefix bin help --version
-	-v`
+const readNPM lazy.Words = `ls list ll la view info show outdated why explain search root prefix bin help --version -v`
 
 // gitSubs are the sub-commands of git that run nothing named in their words, or in a setting with a free name. All
 // others may be aliases, or run their arguments.
@@ -468,143 +502,60 @@ const gitSubs lazy.Words = `add am annotate apply archive blame branch bundle ca
 	update-server-info var verify-commit verify-pack verify-tag version worktree write-tree --version --help`
 
 // programOptions take a program, or a text for a shell. Letters are found in bundles, names also abbreviated.
-var programOptions = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"tar": "--checkpoint-action --to-command --use-compress-program --rsh-command --info-script --new-volume-script " +
-			"-I -F", "bsdtar": "--use-compress-program",
-		"cpio": "--rsh-command", "sort": "--compress-program",
-		"split": "--filter",
-		"rg":    "--pre --hostname-bin", "rsync": "--rsh --rsync-path -e",
-		"zip": "-TT -T --unzip-command", "man": "-P --pager -H --html",
-		"ssh": "-o", "scp": "-S -o", "sftp": "-S -o -b",
-		"go": "-exec -toolexec -vettool --exec --toolexec --vettool",
-		"fd": "-x -X --exec --exec-batch", "fdfind": "-x -X --exec --exec-batch",
-		"wget": "--use-askpass", "tcpdump": "-z",
-		"gcc": "-wrapper", "g++": "-wrapper", "cc": "-wrapper",
-		"clang": "-fplugin", "pandoc": "--filter --lua-filter -F -L",
-		"make": "--eval -E", "gmake": "--eval -E",
-		"svn": "--diff-cmd --diff3-cmd --editor-cmd --config-option", "hg": "--config",
-		"cargo": "--config", "kubectl": "--helm-command --enable-exec --enable-alpha-plugins", "oc": "--helm-command",
-		"helm": "--post-renderer", "apt": "-o", "apt-get": "-o", "less": "-k --lesskey-file",
-		"dpkg": "--pre-invoke --post-invoke", "nmap": "--script",
-		"ctags": "--options", "openssl": "-engine",
-		"fzf": "--preview --bind",
-	}
-})
+var programOptions = table{
+	{"--checkpoint-action --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F",
+		"tar"}, {"--use-compress-program", "bsdtar"}, {"--rsh-command", "cpio"}, {"--compress-program", "sort"},
+	{"--filter", "split"}, {"--pre --hostname-bin", "rg"}, {"--rsh --rsync-path -e", "rsync"},
+	{"-TT -T --unzip-command", "zip"}, {"-P --pager -H --html", "man"}, {"-o", "ssh apt apt-get"}, {"-S -o", "scp"},
+	{"-S -o -b", "sftp"}, {"-exec -toolexec -vettool --exec --toolexec --vettool", "go"},
+	{"-x -X --exec --exec-batch", "fd fdfind"}, {"--use-askpass", "wget"}, {"-z", "tcpdump"}, {"-wrapper", "gcc g++ cc"},
+	{"-fplugin", "clang"}, {"--filter --lua-filter -F -L", "pandoc"}, {"--eval -E", "make gmake"},
+	{"--diff-cmd --diff3-cmd --editor-cmd --config-option", "svn"}, {"--config", "hg cargo"},
+	{"--helm-command --enable-exec --enable-alpha-plugins", "kubectl"}, {"--helm-command", "oc"},
+	{"--post-renderer", "helm"}, {"-k --lesskey-file", "less"}, {"--pre-invoke --post-invoke", "dpkg"},
+	{"--script", "nmap"}, {"--options", "ctags"}, {"-engine", "openssl"}, {"--preview --bind", "fzf"},
+}
 
 // gitProgramOptions are those of sub-commands of git.
-var gitProgramOptions = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"clone": "--upload-pack -u --config -c --template", "fetch": "--upload-pack",
-		"pull": "--upload-pack", "ls-remote": "--upload-pack --exec",
-		"fetch-pack": "--upload-pack --exec", "push": "--receive-pack --exec",
-		"send-pack": "--receive-pack --exec", "archive": "--exec --remote",
-		"rebase": "--exec -x", "grep": "--open-files-in-pager -O",
-		"difftool": "--extcmd -x", "init": "--template",
-		"submodule": "foreach", "bisect": "run",
-		"send-email": "--sendmail-cmd --smtp-server --to-cmd --cc-cmd",
-		"filter-branch": "--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter " +
-			"--tag-name-filter",
-	}
-})
-
-// textRows are programs that transform text.
-var textRows = []row{
-	{"sort", "b c C d f g h i k= m M n r R s S= t= u V z check? ignore-leading-blanks dictionary-order ignore-case " +
-		"general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= " +
-		"version-sort batch-size= key= merge buffer-size= stable field-separator= parallel= unique zero-terminated",
-		spec{operands: paths}},
-	{"uniq", "c d D f= i s= u w= z count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique " +
-		"zero-terminated check-chars=", spec{operands: paths, max: 1, first: true}},
-	{"cut", "b= c= d= f= n s z bytes= characters= delimiter= fields= complement only-delimited output-delimiter= " +
-		"zero-terminated", spec{operands: paths, globs: anyGlob}},
-	{"tr", "c C d s t complement delete squeeze-repeats truncate-set1", spec{operands: texts}},
-	{"paste", "d= s z delimiters= serial zero-terminated", spec{operands: paths, globs: anyGlob}},
-	{"join", "a= e= i j= o= t= v= 1= 2= z ignore-case check-order nocheck-order header zero-terminated",
-		spec{operands: paths, globs: anyGlob}},
-	{"fold", "b s w= bytes spaces width=", spec{operands: paths, globs: anyGlob, count: true}},
-	{"fmt", "c s t u w= p= width= prefix= split-only uniform-spacing", spec{operands: paths, globs: anyGlob, count: true}},
-	{"column", "t s= n x c= o= N= R= e table separator= output-separator= columns= fillrows table-columns= table-right=",
-		spec{operands: paths, globs: anyGlob}},
-	{"expand|unexpand", "a i t= all initial first-only tabs=", spec{operands: paths, globs: anyGlob}},
-	{"rev", "", spec{operands: paths, globs: anyGlob}},
-	{"base64|base32", "d i w= decode ignore-garbage wrap=", spec{operands: paths, globs: anyGlob}},
-	{"awk|gawk|mawk|nawk", "F= v=", spec{operands: firstText, check: accepts(plainAwk,
-		"an awk program that is not known to be harmless")}},
-	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true, says: true}},
-	{"printf", "", spec{operands: texts, digits: true, says: true, globs: anyGlob, first: true, check: checkPrintf}},
-	{"expr", "", spec{raw: true, operands: texts, digits: true}},
-	{"seq", "f= s= w format= separator= equal-width", spec{operands: texts, count: true}},
-	{"basename", "a s= z multiple suffix= zero", spec{operands: texts, globs: anyGlob, says: true}},
-	{"dirname", "z zero", spec{operands: texts, globs: anyGlob, says: true}},
-}
-
-// systemRows are programs that report on the machine.
-var systemRows = []row{
-	{"whoami|arch|nproc|tty|groups|logname", "all version help", spec{max: -1}},
-	{"pwd", "L P", spec{max: -1}},
-	{"id", "a G g n r u z group groups name real user zero", spec{operands: texts}},
-	{"hostname", "a A d f i I s all-fqdns all-ip-addresses domain fqdn long ip-address short", spec{max: -1}},
-	{"uname", "a s n r v m p i o all kernel-name nodename kernel-release kernel-version machine processor " +
-		"hardware-platform operating-system", spec{max: -1}},
-	{"date", "d= I? R u r/ date= iso-8601? rfc-3339= rfc-email utc universal reference/",
-		spec{operands: texts, max: 1, check: checkDate}},
-	{"uptime", "p s pretty since", spec{max: -1}},
-	{"free", "b k m g h t w bytes kibi mebi gibi human total wide si", spec{max: -1}},
-	{"ps", "A a d e f F H j l L N o= O= p= C= u= U= t= T w y forest pid= ppid= sort= user= format= no-headers headers",
-		spec{operands: texts, check: checkPs}},
-	{"which", "a all", spec{operands: texts}},
-	{"type", "a t p P f", spec{operands: texts}},
-	{"whereis", "b m s u", spec{operands: texts}},
-	{"sleep", "", spec{operands: texts, max: 1, check: checks(some("it does not say how long"), shortSleep)}},
-	{"locale", "a", spec{operands: texts, max: 1}},
-}
-
-// plumbingRows join commands. They are allowed wherever their parts are.
-var plumbingRows = []row{
-	{"true|false|:", "", spec{raw: true, operands: texts, digits: true, says: true}},
-	{"break|continue|exit|return", "", spec{operands: texts, max: 1, digits: true, count: true, check: checkNumbers}},
-	{"cd", "", spec{operands: paths, max: 1}},
-	{"set", "", spec{raw: true, check: checkSet}},
-	{"test|[|[[", "", spec{raw: true, digits: true, check: checkTest}},
-	{"wait", "n f", spec{operands: texts, digits: true, check: checkJobs}}, // -p sets a variable
+var gitProgramOptions = table{
+	{"--upload-pack -u --config -c --template", "clone"}, {"--upload-pack", "fetch pull"},
+	{"--upload-pack --exec", "ls-remote fetch-pack"}, {"--receive-pack --exec", "push send-pack"},
+	{"--exec --remote", "archive"}, {"--exec -x", "rebase"}, {"--open-files-in-pager -O", "grep"},
+	{"--extcmd -x", "difftool"}, {"--template", "init"}, {"foreach", "submodule"}, {"run", "bisect"},
+	{"--sendmail-cmd --smtp-server --to-cmd --cc-cmd", "send-email"},
+	{"--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter " +
+		"--tag-name-filter", "filter-branch"},
 }
 
 // useRows are read-only uses of programs that also do other things. They count for reading alone: a rule that lists
 // such a program covers the same uses as without them.
 var useRows = []row{
-	{"nm", "A a C D g n p r u", spec{operands: paths, check: noLists}},
+	{"nm", "A a C D g n p r u", binaries},
 	{"tee", "a i append ignore-interrupts", spec{operands: paths, check: checkTee}},
-	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", spec{operands: paths}},
-	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd",
-		"c d l q t v decompress list quiet stdout test to-stdout uncompress verbose",
-		spec{operands: paths, check: checkUnpacks}},
-	{"bc", "i l q s w interactive mathlib quiet standard warn", spec{operands: paths}},
+	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", files},
+	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd", "c d l q t v decompress list quiet stdout test to-stdout " +
+		"uncompress verbose", spec{operands: paths, check: checkUnpacks}},
+	{"bc", "i l q s w interactive mathlib quiet standard warn", files},
 	{"tar", "t x O v f/ z j J a list verbose gzip bzip2 xz file/", spec{first: true, check: checkTar}},
 	{"unzip", "h l p q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
 	{"zipinfo", "1 2 h l m s t v z", spec{operands: mixed}},
-	{"tokei", "f files s= t= sort= type= no-ignore hidden", spec{operands: paths}},
-	{"printenv", "0 null", spec{operands: texts, check: checks(some("it shows all variables"), namesNoSecret)}},
-	{"lsof", "a b i? l n P R t w c= d= g= p= s? u=", spec{operands: texts, check: plainOperands}},
+	{"tokei", "f files s= t= sort= type= no-ignore hidden", files},
+	{"printenv", "0 null", spec{check: checks(some("it shows all variables"), namesNoSecret)}},
+	{"lsof", "a b i? l n P R t w c= d= g= p= s? u=", plainWords},
 	{"ss", "0 4 6 a b e E H i l m n o O p r s t u w x all extended info ipv4 ipv6 listening memory no-header numeric " +
-		"oneline options processes resolve summary tcp udp unix", spec{operands: texts}},
+		"oneline options processes resolve summary tcp udp unix", spec{}},
 	{"netstat", "a e g i l n o p r s t u w x all extend groups interfaces listening numeric program route statistics " +
-		"tcp timers udp unix wide 4 6", spec{max: -1}},
-	{"man|whatis|apropos", "a f k s= w all apropos sections= whatis where", spec{operands: texts, check: plainOperands}},
+		"tcp timers udp unix wide 4 6", noWords},
+	{"man|whatis|apropos", "a f k s= w all apropos sections= whatis where", plainWords},
 	{"pip|pip3 list|freeze|check", "v q l o e user local outdated uptodate editable format= not-required exclude=",
-		spec{max: -1}},
-	{"pip|pip3 show", "f v q files verbose", spec{operands: texts, check: plainOperands}},
-	{"npm root|prefix|bin", "g global", spec{max: -1}},
-	{"npm ls|list|ll", "a g l p all global long parseable json depth= omit= include= prod",
-		spec{operands: texts, check: plainOperands}},
+		noWords},
+	{"pip|pip3 show", "f v q files verbose", plainWords},
+	{"npm root|prefix|bin", "g global", noWords},
+	{"npm ls|list|ll", "a g l p all global long parseable json depth= omit= include= prod", plainWords},
 }
 
 var useSpecs = sync.OnceValue(func() map[string]*spec {
-	m := map[string]*spec{}
-	for _, list := range append([][]row{useRows}, inspectRows...) {
-		addRows(m, list, true)
-	}
-	return m
+	return addRows(addRows(map[string]*spec{}, useRows, true), inspectRows, true)
 })
 
 // reading is find for read-only commands, with such uses of programs that also do other things.

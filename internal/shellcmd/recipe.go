@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -15,19 +14,17 @@ import (
 const maxRecipes = 50
 
 // recipeFiles are the files in which a program finds the commands that it runs.
-var recipeFiles = sync.OnceValue(func() map[string]lazy.Words {
-	return wordsOf([][2]lazy.Words{{"Makefile makefile GNUmakefile", "make gmake"}, {"build.ninja", "ninja samu"},
-		{"justfile Justfile .justfile", "just"}, {"package.json", "npm pnpm yarn bun"}})
-})
+var recipeFiles = table{{"Makefile makefile GNUmakefile", "make gmake"}, {"build.ninja", "ninja samu"},
+	{"justfile Justfile .justfile", "just"}, {"package.json", "npm pnpm yarn bun"}}
 
 // recipe is the text for a shell that such a program runs of the files with a known content.
 func (c *Command) recipe(content map[string]string) string {
-	files, folder := recipeFiles()[c.Name], "."
+	files, folder := recipeFiles.of(c.Name), "."
 	if files == "" || len(content) == 0 {
 		return ""
 	}
 	shows := strings.HasSuffix(c.Name, "make") && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return !slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "--" }) &&
+		return !hasWord(c.Args, "--") &&
 			optionOf(a.Text, "-n --just-print --dry-run --recon") && !optionOf(a.Text, "-f -C -I -o -W")
 	})
 	operands, options := splitOptions(c.Args, "-f --file --makefile --justfile -C --directory --prefix")

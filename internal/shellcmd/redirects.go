@@ -40,7 +40,7 @@ func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
 		}
 	case syntax.RdrIn:
 	case syntax.DplIn, syntax.DplOut:
-		out.Writes = !descriptor(out.Target)
+		out.Writes = !out.Target.Static || out.Target.Text != "-" && !digits(strings.TrimSuffix(out.Target.Text, "-"))
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
 		out.Writes = out.Target.Text != "/dev/null"
 	default:
@@ -51,11 +51,6 @@ func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
 		c.doubt("the target of " + out.Op + " is only known when it runs")
 	}
 	return out
-}
-
-// descriptor reports the targets of >& that are not files.
-func descriptor(t Word) bool {
-	return t.Static && (t.Text == "-" || digits(strings.TrimSuffix(t.Text, "-")))
 }
 
 // hereDoc returns the text of a here-document.

@@ -153,17 +153,16 @@ func add(list []string, s string) []string {
 }
 
 // harmful are programs made to delete, to escalate or to change the machine.
-var harmful = sync.OnceValue(func() map[string]string {
-	return reasons{
-		{"it deletes", `rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser del rd`},
-		{"it writes to devices or file systems", `dd mkfs mkswap fdisk sfdisk parted gdisk wipefs sgdisk cfdisk
+var harmful = table{
+	{"it deletes", `rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser del rd`},
+	{"it writes to devices or file systems", `dd mkfs mkswap fdisk sfdisk parted gdisk wipefs sgdisk cfdisk
 			blkdiscard hdparm mount umount losetup cryptsetup diskutil fsck e2fsck tune2fs resize2fs xfs_growfs xfs_repair
 			debugfs dmsetup multipath btrfs zfs zpool mdadm nvme vgremove lvremove pvremove lvreduce vgreduce flashrom fwupdmgr
 			tmutil`},
-		{"it runs as another user", `sudo doas su pkexec runuser gosu runas gsudo`},
-		{"it changes rights or owners", `chown chgrp chattr setfacl setcap`},
-		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill shutdown reboot halt poweroff`},
-		{"it changes the system", `insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl
+	{"it runs as another user", `sudo doas su pkexec runuser gosu runas gsudo`},
+	{"it changes rights or owners", `chown chgrp chattr setfacl setcap`},
+	{"it ends processes or the machine", `kill killall killall5 pkill skill xkill shutdown reboot halt poweroff`},
+	{"it changes the system", `insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl
 			useradd userdel usermod groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at atrm vipw
 			dscl nvram bless bcdedit diskpart wmic batch setenforce defaults csrutil swapon swapoff kexec update-alternatives
 			loginctl adduser addgroup deluser delgroup depmod dkms grub-install update-grub grub-mkconfig grub2-mkconfig grubby
@@ -171,35 +170,21 @@ var harmful = sync.OnceValue(func() map[string]string {
 			aa-disable aa-complain apparmor_parser spctl firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl
 			timedatectl hostnamectl localectl hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg
 			ethtool iwconfig iw tc taskkill`},
-		{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
-		{"it shows secrets", `secret-tool gopass pass security pbpaste wl-paste gcore arecord fswebcam imagesnap`},
-		{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail
+	{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
+	{"it shows secrets", `secret-tool gopass pass security pbpaste wl-paste gcore arecord fswebcam imagesnap`},
+	{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail
 			masscan hydra medusa sqlmap msfconsole msfvenom aircrack-ng ettercap arpspoof hping3 bettercap tcpdump tshark
 			dumpcap mitmproxy mitmdump sshuttle`},
-		{changesSystems, `terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil
+	{changesSystems, `terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil
 			bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm linode-cli
 			scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam skaffold ansible-playbook
 			crictl ctr rabbitmqctl influx`},
-	}.byName()
-})
-
-// reasons are pairs of a reason and the names it is for.
-type reasons [][2]string
-
-func (r reasons) byName() map[string]string {
-	m := map[string]string{}
-	for _, pair := range r {
-		for name := range strings.FieldsSeq(pair[1]) {
-			m[name] = pair[0]
-		}
-	}
-	return m
 }
 
 // harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
 // between words that are alike; docker* stands for it and those that are used like it.
 var harmfulUses = sync.OnceValue(func() map[string][]use {
-	return reasons{
+	return table{
 		{"it rewrites what others have", `git push --force`},
 		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs, git checkout
 			--pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f, git submodule
@@ -308,14 +293,14 @@ type use struct {
 }
 
 // uses are the commands by program, with | between words that are alike and commas between commands.
-func (r reasons) uses() map[string][]use {
+func (t table) uses() map[string][]use {
 	m := map[string][]use{}
-	for _, pair := range r {
-		for commands := range strings.SplitSeq(strings.ReplaceAll(pair[1], "docker*", "docker|podman|nerdctl"), ",") {
+	for _, pair := range t {
+		for commands := range strings.SplitSeq(strings.ReplaceAll(string(pair[1]), "docker*", "docker|podman|nerdctl"), ",") {
 			for _, prefix := range spelledOut(strings.Fields(commands)) {
 				for _, one := range append(alike(prefix), prefix) {
 					name := usualName(one[0])
-					m[name] = append(m[name], use{one, pair[0]})
+					m[name] = append(m[name], use{one, string(pair[0])})
 				}
 			}
 		}
@@ -435,9 +420,7 @@ func (c *Command) harmfulWords() string {
 // harmfulInAny is harmfulUse for words that say the same behind many programs.
 func (c *Command) harmfulInAny() string {
 	switch {
-	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && slices.ContainsFunc(c.Args, func(a Word) bool {
-		return statementOptions.Has(a.Text)
-	}):
+	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && hasWord(c.Args, statementOptions):
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"
@@ -528,7 +511,7 @@ const packageBins lazy.Words = "rimraf del-cli trash"
 
 // harmfulName says why a command of a harmful program could do much harm.
 func (c *Command) harmfulName() string {
-	why := harmful()[c.Name]
+	why := string(harmful.of(c.Name))
 	switch {
 	case why == "", c.looks && !c.readsInput() && !c.gainsWords(), c.fetchesFiles(),
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
@@ -755,7 +738,7 @@ func harm(c *Command, p workdirs) string {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
-		return harmful()["mkfs"]
+		return string(harmful.of("mkfs"))
 	}
 	if writers.Has(c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
 		if why := p.overwrites(c); why != "" {

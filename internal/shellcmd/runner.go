@@ -333,29 +333,25 @@ func interpreterOf(name string) (r interpreter, ok bool) {
 
 // syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
 // among them: with -c it runs BEGIN blocks.
-var syntaxChecks = sync.OnceValue(func() map[string]lazy.Words {
-	return wordsOf([][2]lazy.Words{{"-n", "bash sh dash"}, {"--check", "node"}, {"-c", "node ruby"}, {"-l", "php"}})
-})
+var syntaxChecks = table{{"-n", "bash sh dash"}, {"--check", "node"}, {"-c", "node ruby"}, {"-l", "php"}}
 
 func checksSyntax(c *Command) bool {
 	return len(c.Args) == 2 && c.Args[0].Static &&
-		syntaxChecks()[c.Name].Has(c.Args[0].Text) &&
+		syntaxChecks.of(c.Name).Has(c.Args[0].Text) &&
 		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
 }
 
 // evaluating are builtins that assign, unset or evaluate the variables that some of their words name. What is in
 // brackets after such a name is evaluated, and the substitutions in it run. The letters are the options whose value is
 // a name; with * any word may be one.
-var evaluating = sync.OnceValue(func() map[string]string {
-	return reasons{{"v", "printf"}, {"p", "wait"}, {"vR", "test ["},
-		{"*", "read mapfile readarray unset getopts let coproc declare typeset local export readonly"}}.byName()
-})
+var evaluating = table{{"v", "printf"}, {"p", "wait"}, {"vR", "test ["},
+	{"*", "read mapfile readarray unset getopts let coproc declare typeset local export readonly"}}
 
 // evaluated doubts builtins that set or evaluate variables, and guesses at the substitutions in their words.
 func (w *walker) evaluated(at int) {
 	c := w.all.commands[at]
-	letters, ok := evaluating()[c.Name]
-	if _, plain := plainRead(&c); !ok || plain {
+	letters := string(evaluating.of(c.Name))
+	if _, plain := plainRead(&c); letters == "" || plain {
 		return
 	}
 	args := c.Args
@@ -489,17 +485,15 @@ const (
 )
 
 // textWords are words by which other programs run text, perhaps with it attached.
-var textWords = sync.OnceValue(func() map[string]lazy.Words {
-	return wordsOf([][2]lazy.Words{
-		{"-e", "R julia ghc groovy scala elixir iex clojure clj bb racket swift tsx ts-node luajit jruby qjs"},
-		{"--eval", "julia octave elixir iex sbcl tsx ts-node"}, {"-E", "julia"}, {"-p --print", "bun tsx ts-node"},
-		{"--print", "julia"}, {"-eval", "erl"}, {"-c", "guile ipython micropython"}, {"eval", "deno bun"},
-		{"timeit", "python python3"},
-	})
-})
+var textWords = table{
+	{"-e", "R julia ghc groovy scala elixir iex clojure clj bb racket swift tsx ts-node luajit jruby qjs"},
+	{"--eval", "julia octave elixir iex sbcl tsx ts-node"}, {"-E", "julia"}, {"-p --print", "bun tsx ts-node"},
+	{"--print", "julia"}, {"-eval", "erl"}, {"-c", "guile ipython micropython"}, {"eval", "deno bun"},
+	{"timeit", "python python3"},
+}
 
 func (c *Command) evaluatesText() bool {
-	return textWords()[c.Name].Any(func(word string) bool {
+	return textWords.of(c.Name).Any(func(word string) bool {
 		return slices.ContainsFunc(c.Args, func(a Word) bool {
 			return a.Text == word || word[0] == '-' && strings.HasPrefix(a.Text, word)
 		})
@@ -576,9 +570,7 @@ func asText(options string, args []Word) string {
 }
 
 // usualValues are the programs that the options of others usually name: by which tar packs and man shows.
-var usualValues = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{"tar": compressors, "bsdtar": compressors, "man": viewers}
-})
+var usualValues = table{{compressors, "tar bsdtar"}, {viewers, "man"}}
 
 const compressors lazy.Words = "gzip bzip2 xz zstd zstdmt lz4 lzip lzma lzop pigz pbzip2 pixz plzip pxz unzstd unxz brotli"
 
@@ -629,7 +621,7 @@ func setsGit(args []Word) bool {
 			i++
 		case name == "-c" || name == "--config-env" || name == "--exec-path":
 			return true
-		case globalValues()["git"].Has(args[i].Text):
+		case globalValues.of("git").Has(args[i].Text):
 			i++
 		}
 	}

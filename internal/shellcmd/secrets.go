@@ -304,7 +304,7 @@ func (in *secretsIn) keptBy(c *Command) string {
 			operands = append(operands, g.value)
 		}
 	}
-	if slices.ContainsFunc(rest, func(a Word) bool { return optionOf(a.Text, "-A -a --all -u") }) {
+	if givenOption(rest, "-A -a --all -u") {
 		operands = append(operands, static("."))
 	}
 	for _, o := range operands {

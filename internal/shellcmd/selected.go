@@ -3,7 +3,6 @@ package shellcmd
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk/filenames"
@@ -13,21 +12,17 @@ import (
 // made for files with secrets, it counts like one: grep -r . --include=.env, find . -name .env -exec cat {} +.
 
 // nameOptions are the options by which programs select files by name.
-var nameOptions = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"find": "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname",
-		"fd":   "-e --extension", "fdfind": "-e --extension",
-		"grep": "--include", "egrep": "--include", "fgrep": "--include",
-		"rg": "-g --glob --iglob",
-	}
-})
+var nameOptions = table{
+	{"-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname", "find"},
+	{"-e --extension", "fd fdfind"}, {"--include", "grep egrep fgrep"}, {"-g --glob --iglob", "rg"},
+}
 
 // selectsSecret returns a pattern among the words of a command that lists names, if it is made for files with secrets.
 func (c *Command) selectsSecret() string {
 	if c.Name == "find" {
 		return c.findsSecret()
 	}
-	if nameOptions()[c.Name] == "" {
+	if nameOptions.of(c.Name) == "" {
 		return ""
 	}
 	u := c.invocation()
@@ -73,7 +68,7 @@ func (c *Command) invocation() *invocation {
 // named are the options that select files by name, with their values.
 func (u *invocation) named() (out []given) {
 	for _, g := range u.given {
-		if nameOptions()[u.command.Name].Has(strings.Repeat("-", min(2, len(g.name))) + g.name) {
+		if nameOptions.of(u.command.Name).Has(strings.Repeat("-", min(2, len(g.name))) + g.name) {
 			if len(g.name) == 1 { // rg -g=*.pem
 				g.value.Text = strings.TrimPrefix(g.value.Text, "=")
 			}
@@ -110,7 +105,7 @@ func (c *Command) findsSecret() string {
 		case ")":
 			groups = groups[:max(1, len(groups)-1)]
 		}
-		if nameOptions()["find"].Has(a.Text) && i+1 < len(c.Args) && inmost == negated {
+		if nameOptions.of("find").Has(a.Text) && i+1 < len(c.Args) && inmost == negated {
 			if pattern := testFor(a.Text, c.Args[i+1].Text); pattern != "" {
 				return pattern
 			}

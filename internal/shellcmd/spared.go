@@ -16,13 +16,12 @@ import (
 
 // findsMade reports find with the names of such files, in folders below its own.
 func findsMade(args []Word) (named bool) {
-	deletes := slices.ContainsFunc(args, func(a Word) bool { return a.Text == "-delete" })
 	for i, a := range args {
 		switch {
 		case !a.Static, a.Text == "-delete" && !named:
 			return false
 		case i > 0 && args[i-1].Text == "-name":
-			if named = made().MatchString(a.Text) || deletes && leftBehind(a.Text); !named {
+			if named = made().MatchString(a.Text) || hasWord(args, "-delete") && leftBehind(a.Text); !named {
 				return false
 			}
 		case findTests.Has(a.Text):
@@ -51,11 +50,10 @@ const reachesAll = "it can reach all of the machine, or secrets"
 // their names, as docker compose down ends them, of the process at a port, and git restore for the index alone.
 var sparedRows = []row{
 	{"docker|podman|nerdctl run|create|container run|container create", "d i t P detach interactive tty rm init " +
-		"read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= " +
-		"hostname= u= user= entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= " +
-		"shm-size= ulimit= l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= " +
-		"pids-limit= cap-drop= health-cmd= health-interval= health-retries= health-timeout= v= volume=",
-		spec{first: true, says: true}},
+		"read-only publish-all quiet no-healthcheck e= env= env-file= w= workdir= p= publish= expose= name= h= hostname= " +
+		"u= user= entrypoint= network= net= network-alias= platform= pull= m= memory= memory-swap= cpus= shm-size= ulimit= " +
+		"l= label= tmpfs= add-host= dns= restart= stop-timeout= stop-signal= gpus= cpuset-cpus= pids-limit= cap-drop= " +
+		"health-cmd= health-interval= health-retries= health-timeout= v= volume=", spec{first: true, says: true}},
 	{"docker|podman|nerdctl rm|rmi|kill|image prune", "f force no-prune", spec{}},
 	{"fuser", "k v s 4 6 9 15 TERM KILL INT n=(tcp|udp)", spec{oneDash: true}},
 	{"git restore", "S staged q quiet", spec{}},

@@ -107,7 +107,7 @@ func (f *fileFlow) runs(part *Command) (why []string) {
 			}
 		}
 	}
-	if len(f.content) == 0 || recipeFiles()[part.Name] == "" {
+	if len(f.content) == 0 || recipeFiles.of(part.Name) == "" {
 		return why
 	}
 	if f.recipes++; f.recipes > maxRecipes {
@@ -289,9 +289,8 @@ var ownRepository = lazy.Regexp(`^"?(file://|\$\(pwd\)|\$\{?PWD\}?|\$\(git rev-p
 // patches reports a command that changes files as the input or a file says.
 func (c *Command) patches() bool {
 	sub, _ := c.gitArgs()
-	return (c.Name == "patch" || sub == "apply" || sub == "am") && !slices.ContainsFunc(c.Args, func(a Word) bool {
-		return slices.Contains([]string{"--stat", "--numstat", "--summary", "--check", "--dry-run"}, a.Text)
-	})
+	return (c.Name == "patch" || sub == "apply" || sub == "am") &&
+		!hasWord(c.Args, "--stat --numstat --summary --check --dry-run")
 }
 
 // inputs are the words of a command and the files that it reads by a redirect.
@@ -511,9 +510,7 @@ const gitRuns lazy.Words = "run foreach -x --exec --extcmd --tool"
 
 // runsFrom reports a command that runs a file in one of some folders, or in one below it what the project there holds.
 func (c *Command) runsFrom(folders []string) bool {
-	if _, rest := c.gitArgs(); c.Name == "git" && !slices.ContainsFunc(rest, func(a Word) bool {
-		return gitRuns.Has(a.Text)
-	}) { // a new clone has no hooks
+	if _, rest := c.gitArgs(); c.Name == "git" && !hasWord(rest, gitRuns) { // a new clone has no hooks
 		return false
 	}
 	in := func(file string) bool {
@@ -651,7 +648,7 @@ func formatted(words []string) string {
 // after is what a file holds after a command has written a text to it, behind what was there if it appends.
 func (c *Command) after(was, text string) string {
 	appends := slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return strings.HasSuffix(r.Op, ">>") }) ||
-		c.Name == "tee" && slices.ContainsFunc(c.Args, func(a Word) bool { return optionOf(a.Text, "-a --append") })
+		c.Name == "tee" && givenOption(c.Args, "-a --append")
 	if was != "" && appends && len(was)+len(text) < maxText/16 {
 		return was + "\n" + text
 	}

@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -138,7 +139,7 @@ func (r *reader) part(p syntax.WordPart) {
 func (r *reader) expansion(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
-		if digitParam(p) {
+		if plainParam(p) && lazy.Words("? # $").Has(p.Param.Value) { // always digits
 			r.number = true
 			return
 		}

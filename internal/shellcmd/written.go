@@ -128,7 +128,7 @@ func (c *Command) unpacks() string {
 }
 
 func (c *Command) writtenAs(o outputUse) (out []Word) {
-	operands, given := splitOptions(c.dashed(), o.files+" "+o.values+" "+string(globalValues()[c.Name]))
+	operands, given := splitOptions(c.dashed(), o.files+" "+o.values+" "+string(globalValues.of(c.Name)))
 	for _, g := range given {
 		if lazy.Words(o.files).Has(g.name) {
 			out = append(out, g.value)
