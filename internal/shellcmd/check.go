@@ -74,9 +74,8 @@ var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\
 
 // checkPrintf refuses formats that set variables, and those that produce huge output.
 func checkPrintf(u *invocation) string {
-	return when(len(u.operands) > 0 &&
-		(!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
-			printfSets().MatchString(u.operands[0].Text)), "a printf format that is not known to be harmless")
+	return when(len(u.operands) > 0 && (!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
+		printfSets().MatchString(u.operands[0].Text)), "a printf format that is not known to be harmless")
 }
 
 // when is what is said where something holds.
@@ -273,8 +272,7 @@ func (u *invocation) gitFormat(g given) string {
 		if gitVerifies().MatchString(text) {
 			return "makes git run gpg"
 		}
-		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") &&
-			!gitFormats.Has(text) &&
+		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") && !gitFormats.Has(text) &&
 			!strings.HasPrefix(text, "format:") && !strings.HasPrefix(text, "tformat:") {
 			return "names a format in the settings"
 		}

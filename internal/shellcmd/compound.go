@@ -732,8 +732,7 @@ func harmlessParam(p *syntax.ParamExp) bool {
 		return true
 	}
 	ops := []syntax.ParExpOperator{syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset,
-		syntax.DefaultUnsetOrNull,
-		syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix}
+		syntax.DefaultUnsetOrNull, syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix}
 	return slices.Contains(ops, p.Exp.Op) && harmlessWord(p.Exp.Word)
 }
 

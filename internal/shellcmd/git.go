@@ -186,8 +186,7 @@ func checksOutFiles(args []Word) bool {
 		switch {
 		case !strings.HasPrefix(a.Text, "-"):
 			operands = append(operands, a)
-		case !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "bBt"),
-			optionOf(a.Text, "--orphan --track"):
+		case !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "bBt"), optionOf(a.Text, "--orphan --track"):
 			return false // it makes a branch
 		}
 	}

@@ -583,8 +583,7 @@ func Prefix(text string) []string {
 	if c.Text != shorten(strings.TrimRight(text, " \t\n;")) {
 		return nil // there is something around it
 	}
-	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || c.kept != nil || runsText(c.Name) ||
-		joints.Has(c.Name) {
+	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || c.kept != nil || runsText(c.Name) || joints.Has(c.Name) {
 		return nil
 	}
 	prefix := c.prefix()

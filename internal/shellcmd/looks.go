@@ -143,10 +143,9 @@ func (c *Command) changesGitHub() bool {
 		}
 		posts = true
 	}
-	query := hasWord(operands, "graphql") &&
-		!slices.ContainsFunc(c.Args, func(a Word) bool {
-			return !a.Static || strings.Contains(a.Text, "mutation") || strings.Contains(a.Text, "@")
-		})
+	query := hasWord(operands, "graphql") && !slices.ContainsFunc(c.Args, func(a Word) bool {
+		return !a.Static || strings.Contains(a.Text, "mutation") || strings.Contains(a.Text, "@")
+	})
 	return posts && !query
 }
 

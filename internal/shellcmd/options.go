@@ -310,8 +310,7 @@ func unseen(c *Command) string {
 	switch {
 	case strings.Contains(c.Program.Text, "/") && !programFolders.Has(path.Dir(path.Clean(c.Program.Text))):
 		return "what is in " + c.Program.Text + " is not looked into"
-	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"),
-		interprets && kind.text != "*":
+	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"), interprets && kind.text != "*":
 		return notLookedInto
 	case c.Name == "npm" || c.Name == "pnpm" || c.Name == "yarn":
 		if !readNPM.Has(sub) {

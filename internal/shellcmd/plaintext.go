@@ -198,8 +198,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`<=>|<(?:STDIN)?>`, ",", `([$@](?:\w+|\.)|[)\]]|\b\d+)(?:<=?|\s+<=?\s+)([$\d(])`, "$1 , $2",
 			`((?:^|[^$@%])[(,;={]\s*|(?:^|[^\w$@%>&*{-])(?:my|keys|values|each)\s*)%[a-z_]\w*`, "$1\x01\x01",
 			`\b\w+\s*=>`, ",", `[$@]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2", "\x01\\{\\w+\\}", "\x01"),
-		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\/<~]|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|" +
-			"^=\\w|::"),
+		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\/<~]|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|^=\\w|::"),
 		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join map grep
 			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf chomp
 			chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo while until
@@ -222,8 +221,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`(\b\d+(?:\.\d+)?\s*|[)\]]\s*|[^.]\.\w+)(?:/| / )`, "$1+ "),
 		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\@$/%]|\\?\x01|<<|->|(^|[^&])&([^&]|$)|\\.\\s*[^\\w\\s.\x01]|^=\\w|" +
 			":([^\\s\\w\x01]|\\w+[=!~|])"),
-		binds: []expression{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
-			all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
+		binds: []expression{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`), all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
 		names: `puts p print pp printf if unless else elsif end do while until and or not in for next break then true false
 			nil gets STDIN RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL JSON Date Time Math Integer Float String Array
 			Hash Set BEGIN END format sprintf`,

@@ -428,8 +428,7 @@ func (c *Command) harmfulInAny() string {
 		return "it installs an extension from a file"
 	case (servers.Has(c.Name) || slices.ContainsFunc(c.Args, func(a Word) bool {
 		return a.Text == "http.server" || c.Name == "php" && a.Text == "-S"
-	})) &&
-		slices.ContainsFunc(c.Args, leadsOut):
+	})) && slices.ContainsFunc(c.Args, leadsOut):
 		return "it opens this machine to others"
 	case c.deletesByName():
 		return "it deletes"

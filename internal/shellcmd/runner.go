@@ -336,8 +336,7 @@ func interpreterOf(name string) (r interpreter, ok bool) {
 var syntaxChecks = table{{"-n", "bash sh dash"}, {"--check", "node"}, {"-c", "node ruby"}, {"-l", "php"}}
 
 func checksSyntax(c *Command) bool {
-	return len(c.Args) == 2 && c.Args[0].Static &&
-		syntaxChecks.of(c.Name).Has(c.Args[0].Text) &&
+	return len(c.Args) == 2 && c.Args[0].Static && syntaxChecks.of(c.Name).Has(c.Args[0].Text) &&
 		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
 }
 

@@ -82,8 +82,7 @@ var (
 
 // onlyShows reports a variable that only changes how a program orders and shows things.
 func (w *walker) onlyShows(a *syntax.Assign) bool {
-	if a.Name == nil || !showing.Has(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil ||
-		a.Value == nil {
+	if a.Name == nil || !showing.Has(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Value == nil {
 		return false
 	}
 	is := w.word(a.Value)
