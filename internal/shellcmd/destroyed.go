@@ -84,6 +84,8 @@ type wholeText struct {
 	sets  bool            // one of setsAny is in it
 	tests bool            // and what may look at whether there are arguments
 
+	script bool // what is examined is a file that the text has written
+
 	walked int // how much of substitutions was walked, in commands as in maxGiven
 }
 
@@ -105,8 +107,12 @@ func (w *wholeText) read() *wholeText {
 		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
 		w.tests = slices.ContainsFunc([]string{"[ ", "[[ ", "test ", "case ", "while ", "until ", "if ", "||", "$#", "${#",
 			":?", ":=", "?}"}, func(part string) bool { return strings.Contains(w.text, part) })
-		for _, m := range guarded().FindAllStringSubmatch(w.text, -1) {
-			w.words[m[1]+m[2]+m[3]] = true
+		functions := strings.Contains(w.text, "()") || strings.Contains(w.text, "function ")
+		for _, at := range guarded().FindAllStringSubmatchIndex(w.text, -1) { // before a use, or perhaps a call
+			name := string(guarded().ExpandString(nil, "$1$2$3", w.text, at))
+			if rest := w.text[at[1]:]; functions || strings.Contains(rest, "$"+name) || strings.Contains(rest, "${"+name) {
+				w.words[name] = true
+			}
 		}
 		for i := 0; i < len(w.text); i++ {
 			begin := i

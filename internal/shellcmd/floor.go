@@ -85,8 +85,9 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 			f.values = maps.Clone(f.values)
 			f.positional(nil, false)
 		}
-		// A function of a script may stop the machine where nothing calls it.
-		if why := f.unlessElsewhere(c, f.command(i)); why != "" && !(inBody[i] && strings.HasSuffix(why, stops)) {
+		// A function, or a branch, of a script may stop the machine where nothing calls it, or takes it.
+		if why := f.unlessElsewhere(c, f.command(i)); why != "" &&
+			!((inBody[i] || outer.script && c.branch) && strings.HasSuffix(why, stops)) {
 			return shorten(c.Text) + ": " + why + f.hint
 		}
 		f.values = values
@@ -136,7 +137,11 @@ func (f *floor) written(i int) string {
 		for _, a := range given {
 			set += " " + textutil.ShellQuoted(a)
 		}
-		return f.nested("set --" + set + "\n" + ran)
+		had := f.outer.script
+		f.outer.script = true
+		why := f.nested("set --" + set + "\n" + ran)
+		f.outer.script = had
+		return why
 	}
 	from, to := c.copied()
 	text := cmp.Or(writtenText(f.commands, i), strings.Join(literals(c), "\n"))

@@ -387,7 +387,7 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{`X=; rm -rf "$X"/*`, `X=""; rm -rf "$X"/*`, `export X=; rm -rf $X/`, `[ -n $X ] && rm -rf $X/*`,
+	for _, text := range []string{`rm -rf "$X"/*; : "${X:?}"`, `cd a && rm -rf $X/*; [ -n "$X" ]`, `X=; rm -rf "$X"/*`, `X=""; rm -rf "$X"/*`, `export X=; rm -rf $X/`, `[ -n $X ] && rm -rf $X/*`,
 		`[ -d "$X/a" ] && rm -rf "$X"/*`, `X=; rm -rf "${X-build}"/*`, `chmod -R -x /bin`, `sudo chmod -R -rwx /usr`, `chmod -x /`, `for i in 1 2; do cd / && rm -rf *; done`, `f() { cd /etc; rm -rf *; }; f`,
 		`while read -r a; do (cd / && rm -rf ./*); done`, `echo 'rm -rf /' > a; mv a b; sh b`, `echo 'rm -rf /' > a; cp a b/; sh b/a`,
 		`echo 'rm -rf /' > a; cat a > b; ./b`, `echo 'rm -rf /' > a; ln -s a b; bash b`} {
@@ -395,7 +395,7 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 			t.Errorf("%s is not refused", text)
 		}
 	}
-	for _, text := range []string{`rm -rf "$X"`, `rm -rf "$X"/build`, `rm -rf "$X"*`, `rm -rf "${X:?}"/*`,
+	for _, text := range []string{`f() { rm -rf "$X"/*; }; : "${X:?}"; f`, `: "${X:?}"; rm -rf "$X"/*`, `rm -rf "$X"`, `rm -rf "$X"/build`, `rm -rf "$X"*`, `rm -rf "${X:?}"/*`,
 		`rm -rf "${X?}"/*`,
 		`rm -rf "${X:-build}"/*`, `X=$(mktemp -d); rm -rf "$X"/*`, `read X; rm -rf "$X"/*`,
 		`while read -r X; do rm -rf "$X"/*; done`,
@@ -484,7 +484,10 @@ func TestCatastropheByStoppingTheMachine(t *testing.T) {
 		"systemctl reboot", "systemctl -i poweroff", "systemctl isolate reboot.target", "init 0", "telinit 6", "loginctl reboot"} {
 		for form, denied := range map[string]bool{"%s": true, "sudo %s": true, "(sleep 5; %s) &": true, "bash -c 'sleep 5 && %s'": true,
 			"echo %s | sudo sh": true, "ls && %s": true, "f() { ls; sudo %s; }; f": true, "f() { %s; }; ls": false,
-			"cat > a.sh <<'E'\nf() { sudo %s; }\nls\nE\nbash a.sh": false, "f() { %s; }; trap f EXIT": true, "f() { %s; }; g() { f; }; g": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
+			"cat > a.sh <<'E'\nf() { sudo %s; }\nls\nE\nbash a.sh":            false,
+			"cat > a.sh <<'E'\nif [ $1 = -r ]; then\nsudo %s\nfi\nE\nsh a.sh": false, "if [ -f a ]; then %s; fi": true,
+			"cat > a.sh <<'E'\ncase $1 in b) bash -c '%s';; esac\nE\n./a.sh": false, "cat > a.sh <<'E'\nls && sudo %s\nE\nsh a.sh": true,
+			"cat > a.sh <<'E'\n[ -f b ] && %s\nE\nsh a.sh": false, "cat > a.sh <<'E'\n! ls\n%s\nE\nsh a.sh": true, "f() { %s; }; trap f EXIT": true, "f() { %s; }; g() { f; }; g": true, "cat > a.sh <<'E'\n%s\nE\nsh a.sh": true,
 			"ssh host %s": false, "ssh host 'sudo %s'": false, "sshpass -p x ssh host %s": false, "vagrant ssh -c '%s'": false,
 			"ssh host <<'E'\n%s\nE":        false,
 			"echo '%s' | ssh host sudo sh": false, "cat > a.sh <<'E'\n%s\nE\nssh host 'bash -s' < a.sh": false,

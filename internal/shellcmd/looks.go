@@ -168,6 +168,7 @@ var showRows = []row{
 		"exclude=([\\w*./-]+) include=([\\w*./-]+)", spec{check: func(u *invocation) string {
 		return when(!u.has("n", "dry-run") || knownWords(u) != "", "it copies")
 	}}},
+	{"ssh-keygen", "l v q E= f= F=", spec{says: true, check: needs("it makes a key", "l", "F")}},
 	{"nc|ncat|netcat", "z v n u w= 4 6", spec{first: true, check: checks(needs("it connects", "z"), knownWords)}},
 	{"lldb", "b Q batch o=! one-line=!", spec{oneDash: true, runs: plainGdb, check: checks(needs("it asks", "b", "batch"),
 		knownWords, debugsOwn)}},

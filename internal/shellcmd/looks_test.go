@@ -38,7 +38,11 @@ func TestRiskOfOtherMachines(t *testing.T) {
 func TestRiskOfEverydayUses(t *testing.T) {
 	t.Parallel()
 	levels := map[string]string{
-		"medium": `git push origin|-u\ origin heroku, RAILS_ENV=test rails|bin/rails db:rollback|db:reset,
+		"medium": `git push origin|-u\ origin heroku, RAILS_ENV=test rails|bin/rails db:rollback|db:reset|db:drop,
+			RAILS_ENV=test bundle\ exec|bin/spring|docker\ compose\ exec\ a rails db:rollback|db:schema:load, rails db:drop|db:rollback RAILS_ENV=test,
+			export RAILS_ENV=test; rails db:rollback; bundle exec rails db:drop, docker compose exec -e RAILS_ENV=test a rails db:rollback,
+			npx knex|sequelize migrate:rollback|db:migrate:undo --env test, php artisan migrate:fresh|db:wipe --env=testing,
+			ssh-keygen -lf|-l\ -f|-lvf|-l\ -E\ md5\ -f ~/.ssh/a.pub|/etc/ssh/a.pub|"$HOME/.ssh/a.pub", rsync -an a ../b,
 			git restore -S|--staged|-qS|-q\ --staged|--staged\ -- a|., git -C sub restore --staged .,
 			git clean -n|-nd|-fdn|-fdxn|--dry-run\ -fdx|-f\ -n, git push --dry-run|-n --force, git push origin a --force -n, git prune -n,
 			npm|pnpm|bun|cargo|uv|poetry|deno publish --dry-run, npm publish --tag=next --dry-run, cargo publish -n,
@@ -74,7 +78,9 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			mongosh --eval 'db.version()'|'db.a.find({b:1}).limit(5)'|'printjson(db.a.stats())', mongosh a --quiet --eval 'db.a.count()',
 			cmake -E copy|make_directory a b,
 			sed -i|-i.bak 's/"a":\ .*/"a":\ ["b\/**\/e"\ \[w\]]/' c, sed -i 's#a#[e]#'|'s/a/[/g' a, php -S localhost:8000 -t public, declare -i n=3, export -n a, export PATH=$PATH:a|PATH="$PATH:$HOME/bin"|PATH=${PATH}:a`,
-		"high": `git restore --staged a -W, git restore -s -S a, git restore -p --staged, git restore --staged --worktree|--source=a a,
+		"high": `RAILS_ENV=test DATABASE_URL=b bundle exec rails db:rollback, RAILS_ENV=test a; bundle exec rails db:rollback,
+			export RAILS_ENV=test; export RAILS_ENV=b; rails db:drop, RAILS_ENV=a bundle exec rails db:rollback, npx knex migrate:rollback --env prod,
+			ssh-keygen -f|-t\ rsa\ -f|-Rf|-pf ~/.ssh/a, git restore --staged a -W, git restore -s -S a, git restore -p --staged, git restore --staged --worktree|--source=a a,
 			git restore -- --staged, git clean -fe|-e -n, git clean -fen, git clean -fd -- -n, git push -o|--push-option --dry-run --force,
 			git push --force -- -n, git push origin --force --no-dry-run, yarn|lerna publish --dry-run, npm publish --tag|--otp --dry-run,
 			npm publish -- --dry-run, npm unpublish a, kubectl apply -f a --dry-run=none|--dry-run=|--server-side,

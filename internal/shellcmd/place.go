@@ -32,6 +32,8 @@ type workdirs struct {
 	any  bool // paths do not matter
 	lost bool // the folders may be others
 
+	tests bool // data is that of tests
+
 	reads bool // the command only reads, so that machineFiles may be named
 }
 

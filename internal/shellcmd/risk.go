@@ -62,10 +62,22 @@ func Assess(text string, c Context) (Risk, []Command) {
 func (s *Script) harms(c Context) (list []string) {
 	own := map[string]bool{} // files that the text has certainly written anew
 	lost := false            // where it goes is only known when it runs
+	tests, depth := false, 0 // data is that of tests, for a command and what it runs
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		p := c.workdirs(part.dirs)
-		p.lost = lost
+		switch {
+		case testData().MatchString(part.Text):
+			if exports.Has(part.Name) {
+				depth = -1 // for all that follows
+			} else if !tests || len(part.Via) < depth {
+				depth = len(part.Via)
+			}
+			tests = true
+		case len(part.Via) <= depth, strings.Contains(part.Text, "_ENV="):
+			tests = false
+		}
+		p.lost, p.tests = lost, tests
 		if why := cmp.Or(harm(part, p), s.changesFound(i, p)); why != "" && !part.deletesOwn(own) {
 			list = append(list, part.Text+": "+why)
 		}
@@ -283,8 +295,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 
 const deletesData = "it deletes data"
 
-// testData is before a command whose data is that of tests, if nothing else says which.
-var testData = lazy.Regexp(`^(?:RAILS|RACK|NODE|MIX|APP|FLASK)_ENV=test [^=$]+$`)
+// testData is in a command whose data, and that of what it runs, is that of tests, if nothing else says which.
+var testData = lazy.Regexp(`^(?:[^=$]+ )?(?:(?:RAILS|RACK|NODE|MIX|APP|FLASK)_ENV=|--env[= ])test(?:ing)?(?: [^=$]+)?$`)
 
 // A use is a command that is written like a deny rule, and what is said of it.
 type use struct {
@@ -337,11 +349,11 @@ func (c *Command) harmfulUse(p workdirs) string {
 		if u.prefix[0] == "chmod" && keepsRights(c.Args) {
 			continue
 		}
-		if deniesAs(u.prefix, c) && !c.spared(p) && (u.says != deletesData || !testData().MatchString(c.Text)) {
+		if deniesAs(u.prefix, c) && !c.spared(p) && (u.says != deletesData || !p.tests) {
 			return u.says
 		}
 	}
-	return cmp.Or(c.harmfulGit(sub, rest, p), c.harmfulWords(), c.harmfulInAny())
+	return cmp.Or(c.harmfulGit(sub, rest, p), c.harmfulWords(), c.harmfulInAny(p))
 }
 
 // harmfulGit is harmfulUse for what the words behind a sub-command of git say.
@@ -418,7 +430,7 @@ func (c *Command) harmfulWords() string {
 }
 
 // harmfulInAny is harmfulUse for words that say the same behind many programs.
-func (c *Command) harmfulInAny() string {
+func (c *Command) harmfulInAny(p workdirs) string {
 	switch {
 	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && hasWord(c.Args, statementOptions):
 		return "it changes or runs what is in a database"
@@ -430,7 +442,7 @@ func (c *Command) harmfulInAny() string {
 		return a.Text == "http.server" || c.Name == "php" && a.Text == "-S"
 	})) && slices.ContainsFunc(c.Args, leadsOut):
 		return "it opens this machine to others"
-	case c.deletesByName():
+	case !p.tests && c.deletesByName():
 		return "it deletes"
 	case lazy.Words("rails bundle python python3 php artisan manage.py").Has(c.Name) &&
 		slices.ContainsFunc(c.Args, func(a Word) bool {
@@ -761,7 +773,7 @@ func harm(c *Command, p workdirs) string {
 			return "it writes to a file, and " + why
 		}
 	}
-	if c.otherDirectory() || len(c.Doubts) == 0 && onlyReads(c, p) == "" {
+	if c.otherDirectory() || c.onlyShows() || len(c.Doubts) == 0 && onlyReads(c, p) == "" {
 		return ""
 	}
 	links := c.Name == "ln" || c.Name == "link" // which may lead out

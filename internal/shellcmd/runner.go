@@ -113,6 +113,7 @@ func (w *walker) string(at int, text Word, via string) {
 		w.severe(at, "too many shells in shells")
 		return
 	}
+	from := len(w.all.commands)
 	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop,
 		built: outer.hidden || !strings.Contains(outer.Text, shorten(text.Text))}
 	for _, m := range variables().FindAllStringSubmatch(text.Text, 4) { // those with the same value when a signal comes
@@ -126,6 +127,9 @@ func (w *walker) string(at int, text Word, via string) {
 		w.all.err = err
 	}
 	inner.text(outer.dirs)
+	for i := range w.all.commands[from:] {
+		w.all.commands[from+i].branch = w.all.commands[from+i].branch || outer.branch
+	}
 	if had == nil && w.all.err != nil { // the inner shell reports that when it runs, not the outer one
 		w.all.err = nil
 		w.severe(at, "the text it runs is not understood")

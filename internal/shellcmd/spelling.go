@@ -16,7 +16,8 @@ var sameOptions = map[string]string{
 	"mv": "f,force n,no-clobber u,update i,interactive b,backup t,target-directory T,no-target-directory v,verbose",
 	"ln": "s,symbolic f,force i,interactive b,backup n,no-dereference r,relative P,physical L,logical " +
 		"t,target-directory T,no-target-directory v,verbose",
-	"install":     "d,directory m,mode o,owner g,group t,target-directory T,no-target-directory b,backup s,strip v,verbose",
+	"install": "d,directory m,mode o,owner g,group t,target-directory T,no-target-directory b,backup s,strip " +
+		"v,verbose",
 	"mkdir":       "p,parents m,mode v,verbose",
 	"chmod":       "R,recursive c,changes f,silent,quiet v,verbose",
 	"chown|chgrp": "R,recursive c,changes f,silent,quiet h,no-dereference v,verbose",
@@ -72,9 +73,10 @@ var sameOptions = map[string]string{
 	"git merge":    "m,message F,file s,strategy X,strategy-option S,gpg-sign",
 	"git rebase": "i,interactive f,force-rebase,no-ff x,exec r,rebase-merges s,strategy X,strategy-option S,gpg-sign " +
 		"m,merge",
-	"git cherry-pick|revert":   "e,edit n,no-commit m,mainline s,signoff S,gpg-sign X,strategy-option",
-	"git fetch":                "f,force p,prune P,prune-tags t,tags a,append u,update-head-ok k,keep n,no-tags j,jobs",
-	"git pull":                 "f,force p,prune r,rebase t,tags a,append n,no-stat s,strategy X,strategy-option S,gpg-sign",
+	"git cherry-pick|revert": "e,edit n,no-commit m,mainline s,signoff S,gpg-sign X,strategy-option",
+	"git fetch":              "f,force p,prune P,prune-tags t,tags a,append u,update-head-ok k,keep n,no-tags j,jobs",
+	"git pull": "f,force p,prune r,rebase t,tags a,append n,no-stat s,strategy X,strategy-option " +
+		"S,gpg-sign",
 	"git clone":                "u,upload-pack c,config b,branch o,origin l,local s,shared n,no-checkout j,jobs",
 	"git tag":                  "d,delete f,force a,annotate s,sign u,local-user m,message F,file v,verify l,list",
 	"git stash":                "u,include-untracked a,all p,patch k,keep-index m,message",

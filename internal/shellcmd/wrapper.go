@@ -119,7 +119,7 @@ func (w *walker) maybeEmpty(at, depth int) {
 // inner lists a command that is in the arguments of another.
 func (w *walker) inner(at int, via string, words []Word, doubt string, depth int, assigns ...string) {
 	outer := w.all.commands[at]
-	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words),
+	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words), branch: outer.branch,
 		Assigns: append(slices.Clip(outer.Assigns), assigns...)}
 	w.fill(&c, words)
 	c.hidden = outer.hidden || !strings.Contains(outer.Text, c.Text)
