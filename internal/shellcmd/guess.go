@@ -313,7 +313,7 @@ var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|
 // programOptions adds doubts about options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
 	c := w.all.commands[at]
-	options, args, sub := programOptions.of(c.Name), c.Args, ""
+	options, args, sub := programOptions(c.Name), c.Args, ""
 	if c.Name == "git" {
 		w.gitPrograms(at)
 		sub, args = c.gitArgs()

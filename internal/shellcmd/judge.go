@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -268,11 +269,29 @@ type table [][2]lazy.Words
 // of are the words for a program, "" for none.
 func (t table) of(program string) (words lazy.Words) {
 	for _, row := range t {
-		if row[1].Has(program) {
-			words = lazy.Words(strings.TrimLeft(string(words+" "+row[0]), " "))
+		switch {
+		case !row[1].Has(program):
+		case words == "":
+			words = row[0]
+		default:
+			words += " " + row[0]
 		}
 	}
 	return words
+}
+
+// indexed is of for tables that are long, or that are asked for each command.
+func (t table) indexed() func(program string) lazy.Words {
+	index := sync.OnceValue(func() map[string]lazy.Words {
+		m := map[string]lazy.Words{}
+		for _, row := range t {
+			for program := range row[1].All() {
+				m[program] = t.of(program)
+			}
+		}
+		return m
+	})
+	return func(program string) lazy.Words { return index()[program] }
 }
 
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
@@ -521,7 +540,7 @@ func deniesAs(prefix []string, c *Command) bool {
 	}
 	option := func(token string) bool { return len(token) > 1 && token[0] == '-' }
 	words := slices.DeleteFunc(slices.Clone(prefix[1:]), option)
-	if !startsWith(args, words, globalValues.of(c.Name)) {
+	if len(words) > 0 && !startsWith(args, words, globalValues.of(c.Name)) {
 		return false
 	}
 	same, options := spellings(prefix), args
@@ -542,9 +561,6 @@ var globalValues = table{
 
 // startsWith reports that the operands begin with some words.
 func startsWith(args []Word, words []string, values lazy.Words) bool {
-	if len(words) == 0 {
-		return true
-	}
 	// whether some number of the words may be before this argument, before the next one, and before the one after that
 	here, next, after := make([]bool, len(words)), make([]bool, len(words)), make([]bool, len(words))
 	here[0] = true

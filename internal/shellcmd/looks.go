@@ -109,9 +109,10 @@ func (c *Command) onlyLooks() bool {
 			return true
 		case verb == "" || verb[0] == '-':
 			return len(args) == 1 && lookOptions.Has(verb)
-		case c.Name == "aws" && i == 1 && args[0].Text == "s3" && (verb == "cp" || verb == "sync") && len(args) == 4:
-			return strings.HasPrefix(args[2].Text, "s3://") && args[3].Static && !strings.HasPrefix(args[3].Text, "s3:") &&
-				(args[3].Text[0] != '-' || args[3].Text == "-")
+		case c.Name == "aws" && i == 1 && args[0].Text == "s3" && (verb == "cp" || verb == "sync"):
+			to, _ := splitOptions(args[2:], "--exclude --include --region --profile")
+			return len(to) == 2 && strings.HasPrefix(to[0].Text, "s3://") && to[1].Static &&
+				!strings.HasPrefix(to[1].Text, "s3:") && !givenOption(args, "--delete")
 		case c.Name == "aws":
 			if i == 1 {
 				begin, _, _ := strings.Cut(verb, "-")
@@ -238,7 +239,7 @@ var (
 		`fullschema|dbinfo|dump)( [\w.*%]+)*)$`)
 	// adds begins a statement that only adds; its group begins what is no table, but a file or another machine.
 	adds = lazy.Regexp(`(?i)^(?:insert into\b(\s+(?:table\s+)?function\b|\s*/\*|\s*--)?|(?:create (?:table|` +
-		`(?:unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add)\b)`)
+		`(?:unique )?index|view|schema|database|type|sequence)|alter table [\w."]+ add|show create)\b)`)
 	// changes are words by which a query may do more: in other statements, and functions that write or run something.
 	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|disable|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
 		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
@@ -257,7 +258,7 @@ func debugsOwn(u *invocation) string {
 	name := usualName(u.operands[0].Text)
 	_, interprets := interpreterOf(name)
 	_, wraps := wrappers()[name]
-	if interprets || wraps || shells.Has(name) || leadsOut(u.operands[0]) || harmful.of(name) != "" {
+	if interprets || wraps || shells.Has(name) || leadsOut(u.operands[0]) || harmful(name) != "" {
 		return "it runs " + u.operands[0].Text
 	}
 	return ""

@@ -172,6 +172,9 @@ func tooDeep(text string) int {
 
 // readDifferently finds text that the parser and bash do not read alike.
 func readDifferently(text string, file *syntax.File) error {
+	if !strings.Contains(text, "\\\n") {
+		return endsElsewhere(text, file)
+	}
 	if at := longComment().FindStringIndex(text); at != nil {
 		return &RefusedError{Offset: at[0], whole: true,
 			Reason: "a line with # ends with a backslash, and the comment may or may not go on"}

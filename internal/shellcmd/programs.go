@@ -514,7 +514,7 @@ var programOptions = table{
 	{"--helm-command --enable-exec --enable-alpha-plugins", "kubectl"}, {"--helm-command", "oc"},
 	{"--post-renderer", "helm"}, {"-k --lesskey-file", "less"}, {"--pre-invoke --post-invoke", "dpkg"},
 	{"--script", "nmap"}, {"--options", "ctags"}, {"-engine", "openssl"}, {"--preview --bind", "fzf"},
-}
+}.indexed()
 
 // gitProgramOptions are those of sub-commands of git.
 var gitProgramOptions = table{

@@ -191,7 +191,7 @@ var harmful = table{
 			bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm linode-cli
 			scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam skaffold ansible-playbook
 			crictl ctr rabbitmqctl influx`},
-}
+}.indexed()
 
 // harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
 // between words that are alike; docker* stands for it and those that are used like it.
@@ -522,7 +522,7 @@ const packageBins lazy.Words = "rimraf del-cli trash"
 
 // harmfulName says why a command of a harmful program could do much harm.
 func (c *Command) harmfulName() string {
-	why := string(harmful.of(c.Name))
+	why := string(harmful(c.Name))
 	switch {
 	case why == "", c.looks && !c.readsInput() && !c.gainsWords(), c.fetchesFiles(),
 		c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
@@ -749,7 +749,7 @@ func harm(c *Command, p workdirs) string {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
-		return string(harmful.of("mkfs"))
+		return string(harmful("mkfs"))
 	}
 	if writers.Has(c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
 		if why := p.overwrites(c); why != "" {

@@ -229,7 +229,8 @@ func (w *walker) textRunner(at int) {
 	}
 	u := &invocation{command: &c}
 	plain := c.Name == "ssh" && !c.severe && u.read(sshLooks(), c.Args) == ""
-	if plain && len(u.operands) == 0 { // it connects to nothing
+	if plain && (len(u.operands) == 0 || len(u.operands) == 1 && plainHost().MatchString(u.operands[0].Text) &&
+		strings.HasPrefix(u.operands[0].Text, "git@")) { // it connects to nothing, or only says who one is there
 		w.all.commands[at].severe, w.all.commands[at].looks = false, true
 	}
 	if c.Name != "eval" && c.Name != "trap" {

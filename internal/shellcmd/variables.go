@@ -234,7 +234,7 @@ func plainCommand(words []string, shell bool) bool {
 	}
 	unclear := func(a Word) bool { return !plainOption().MatchString(a.Text) }
 	return (viewers.Has(name) || starters.Has(name)) && len(options) == 0 || plainProgramName().MatchString(name) &&
-		!program().MatchString(name) && harmful.of(name) == "" && !runsText(name) && !runners()[name] && !packaged()[name] &&
+		!program().MatchString(name) && harmful(name) == "" && !runsText(name) && !runners()[name] && !packaged()[name] &&
 		!projects.Has(name) && !loader().MatchString(name) && !slices.ContainsFunc(options, unclear)
 }
 
