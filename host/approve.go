@@ -129,13 +129,13 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 			return h.settle(c, r, answer)
 		}
 	}
-	c.leave() // the call joins the queues again before it runs
+	c.leaveQueues() // the call joins the queues again before it runs
 	c.setStatus(AwaitingApproval)
 	h.approving.Add(1)
 	ctx, waiting := c.enter(ctx, stageApproval)
 	defer func() {
 		h.approving.Add(-1)
-		waiting.leave(asError(err), 0)
+		waiting.end(asError(err), 0)
 	}()
 	turns, err := h.takeTurns(ctx, c)
 	if err != nil {
@@ -144,7 +144,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	asking := false
 	defer func() {
 		if !asking { // also after a panic
-			turns.leave()
+			turns.end()
 		}
 	}()
 	// the answer to the previous question may cover this call
@@ -181,9 +181,9 @@ func (all turns) show() {
 	}
 }
 
-func (all turns) leave() {
+func (all turns) end() {
 	for _, t := range all {
-		t.leave()
+		t.end()
 	}
 }
 
@@ -203,7 +203,7 @@ func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error
 			all = append(all, t)
 			continue
 		}
-		all.leave()
+		all.end()
 		if !errors.Is(err, errStuckQuestion) {
 			return nil, notBegun(ctx, notAsked)
 		}
@@ -241,7 +241,7 @@ func (h *snapshot) awaitAnswer(ctx, asking context.Context, c *Call, r *Approval
 	replied, settled := make(chan reply[Answer], 1), make(chan struct{})
 	defer close(settled)
 	go func() {
-		defer turns.leave()
+		defer turns.end()
 		respond(h, replied, "the approver", r.CallID, func() (Answer, error) { return h.options.Approver.Approve(asking, r) })
 		<-settled
 	}()

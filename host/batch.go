@@ -169,9 +169,9 @@ func (c *Call) onlyReads() bool {
 	return err == nil && j.Effect == policy.Allow
 }
 
-// awaitBatch waits until the call may run beside the running calls of its batch. Conflicting calls wait until leave
+// awaitBatch waits until the call may run beside the running calls of its batch. Conflicting calls wait until release
 // is called.
-func (c *Call) awaitBatch(ctx context.Context) (leave func(), e *sdk.Error) {
+func (c *Call) awaitBatch(ctx context.Context) (release func(), e *sdk.Error) {
 	if c.item == nil {
 		return func() {}, nil
 	}

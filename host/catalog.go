@@ -86,12 +86,12 @@ func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
 	if c.deferral == nil {
 		return tools, problems
 	}
-	listed := c.deferral.listed(tools)
+	visible := c.deferral.filter(tools)
 	if t := c.searchDefinition(ctx); t != nil {
-		listed = append(listed, t)
+		visible = append(visible, t)
 	}
-	slices.SortFunc(listed, byName)
-	return listed, problems
+	slices.SortFunc(visible, byName)
+	return visible, problems
 }
 
 // Plugins returns the labels of the plugins that may have tools of the catalog, in order. No plugin is listed for it.
@@ -175,7 +175,7 @@ func (c *Catalog) Unmatched(ctx context.Context) []string {
 	})
 	var out []string
 	for _, g := range globs {
-		if !slices.Contains(out, g) && !slices.ContainsFunc(plugins, func(l listed) bool { return l.mayHave(g) }) {
+		if !slices.Contains(out, g) && !slices.ContainsFunc(plugins, func(l pluginTools) bool { return l.mayHave(g) }) {
 			out = append(out, g)
 		}
 	}
@@ -184,7 +184,7 @@ func (c *Catalog) Unmatched(ctx context.Context) []string {
 
 // mayHave reports whether the plugin has a tool that the glob matches, including one that was left out, or cannot be
 // listed.
-func (l listed) mayHave(glob string) bool {
+func (l pluginTools) mayHave(glob string) bool {
 	if l.err != nil {
 		return globReaches(glob, l.plugin)
 	}
@@ -384,7 +384,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 			"the tools of plugin %q are not in this catalog; nothing was run", label)
 	}
 	call := &Call{catalog: c, callState: &callState{}}
-	own, err := r.listed(ctx, call, l)
+	own, err := r.listFor(ctx, call, l)
 	if err == nil {
 		own, err = r.await(ctx, call, l, own, func(list toolList) bool { return list.named(original) != "" })
 	}

@@ -122,7 +122,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it."}
 	}
 	if calling.of != nil {
-		calling.leave(failure(result, err), r.StartTime)
+		calling.end(failure(result, err), r.StartTime)
 	}
 	// The event of the change may not have arrived yet.
 	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise {

@@ -225,7 +225,7 @@ func (h *Host) accept(next CallFunc) CallFunc {
 		if !h.begin(own) {
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
 		}
-		defer h.leave(own)
+		defer h.endCall(own)
 		return next(own, c)
 	}
 }
@@ -241,8 +241,8 @@ func (h *Host) begin(c *callctx.Context) bool {
 	return true
 }
 
-// leave also ends what was derived from the call's context.
-func (h *Host) leave(c *callctx.Context) {
+// endCall also ends what was derived from the call's context.
+func (h *Host) endCall(c *callctx.Context) {
 	c.Cancel()
 	h.mu.Lock()
 	delete(h.contexts, c)

@@ -136,7 +136,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	if h.options.Input != nil {
 		asking, waiting := c.enter(limited, stageInput)
 		answers, err = h.callInputHandler(ctx, asking, c, r)
-		waiting.leave(asError(err), 0)
+		waiting.end(asError(err), 0)
 	}
 	if err == nil {
 		err = checkAnswers(in, answers)

@@ -205,10 +205,10 @@ func TestNoTelemetryCostsNothing(t *testing.T) {
 	allocations := testing.AllocsPerRun(100, func() {
 		for s := range stageNames {
 			_, run := c.enter(ctx, stage(s))
-			run.leave(nil, time.Millisecond)
+			run.end(nil, time.Millisecond)
 		}
 		_, run := c.enterStart(ctx, "plugin")
-		run.leave(nil, 0)
+		run.end(nil, 0)
 	})
 	if allocations > 0 {
 		t.Errorf("the stages of a call make %v allocations", allocations)

@@ -20,8 +20,8 @@ import (
 // anything slow, such as a preview or a question to a person; it joins again at the step limit.
 type slots struct{ plugin, host *queue.Waiter }
 
-// leave gives up the call's places; calling it again does nothing.
-func (c *Call) leave() {
+// leaveQueues gives up the call's places; calling it again does nothing.
+func (c *Call) leaveQueues() {
 	if c.slots.host != nil {
 		c.slots.host.Leave()
 	}
@@ -40,13 +40,13 @@ func (h *snapshot) join(c *Call, t *Tool) *sdk.Error {
 	}
 	refusal := h.joinQueues(c, t)
 	if p := c.slots.plugin; refusal == nil && p != nil && !p.Immediate() && c.waitsForItself(t.Plugin) {
-		c.leave()
+		c.leaveQueues()
 		return waitsForItself(c, t)
 	}
 	if refusal == nil {
 		return nil
 	}
-	c.leave()
+	c.leaveQueues()
 	return cmp.Or(h.tooExpensive(t), h.spent(c, t), overLimit(refusal)) // first the checks that a retry cannot pass
 }
 
@@ -83,20 +83,20 @@ func (h *snapshot) admitEarly(next CallFunc) CallFunc {
 		return next
 	}
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if t := h.listed(c); t != nil {
+		if t := h.knownTool(c); t != nil {
 			if e := h.join(c, t); e != nil {
 				c.Definition = t // for result and record
 				return nil, e
 			}
-			defer c.leave()
+			defer c.leaveQueues()
 		}
 		return next(ctx, c)
 	}
 }
 
-// listed returns the tool of a call without asking its plugin; nil if the plugin must be asked, or the call is
+// knownTool returns the tool of a call without asking its plugin; nil if the plugin must be asked, or the call is
 // refused for another reason.
-func (h *snapshot) listed(c *Call) *Tool {
+func (h *snapshot) knownTool(c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
 	if l == nil || c.check() != nil || h.base.Err() != nil {
@@ -114,7 +114,7 @@ func (h *snapshot) admit(next CallFunc) CallFunc {
 		if e := h.join(c, c.Definition); e != nil {
 			return nil, e
 		}
-		defer c.leave()
+		defer c.leaveQueues()
 		return next(ctx, c)
 	}
 }
@@ -122,15 +122,15 @@ func (h *snapshot) admit(next CallFunc) CallFunc {
 // limit makes the call wait for its slots.
 func (h *snapshot) limit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		defer c.leave()
+		defer c.leaveQueues()
 		if e := h.wait(ctx, c); e != nil {
 			return nil, e
 		}
-		leaveBatch, e := c.awaitBatch(ctx)
+		releaseBatch, e := c.awaitBatch(ctx)
 		if e != nil {
 			return nil, e
 		}
-		defer leaveBatch()
+		defer releaseBatch()
 		if e := h.pace(ctx, c.Definition); e != nil {
 			return nil, e
 		}
@@ -146,7 +146,7 @@ func (h *snapshot) wait(ctx context.Context, c *Call) (e *sdk.Error) {
 	if p, q := c.slots.plugin, c.slots.host; p != nil && !p.Immediate() || q != nil && !q.Immediate() {
 		var waiting stageRun
 		ctx, waiting = c.enter(ctx, stageQueue)
-		defer func() { waiting.leave(e, 0) }()
+		defer func() { waiting.end(e, 0) }()
 	}
 	if p := c.slots.plugin; p != nil {
 		if err := p.Wait(ctx); err != nil {

@@ -109,12 +109,12 @@ func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (own toolL
 		return toolList{}, r.notInCatalog(ctx, c, toolList{})
 	}
 	ctx, starting := c.enterStart(ctx, l.name)
-	defer func() { starting.leave(asError(err), 0) }()
-	return r.listed(ctx, c, l)
+	defer func() { starting.end(asError(err), 0) }()
+	return r.listFor(ctx, c, l)
 }
 
-// listed lists the plugin within the caller's timeout.
-func (r *registry) listed(ctx context.Context, c *Call, l *listing) (toolList, error) {
+// listFor lists the plugin within the caller's timeout.
+func (r *registry) listFor(ctx context.Context, c *Call, l *listing) (toolList, error) {
 	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
 	defer cancel()
 	slow := time.AfterFunc(slowListing, func() { c.reportProgress(fmt.Sprintf("plugin %q is starting", l.name)) })

@@ -94,7 +94,7 @@ func (h *snapshot) nested(next CallFunc) CallFunc {
 			e = n.tree.begin(c)
 		}
 		if e != nil {
-			c.Definition = h.listed(c) // for record and metrics
+			c.Definition = h.knownTool(c) // for record and metrics
 			return nil, e
 		}
 		defer n.tree.end()

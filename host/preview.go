@@ -30,7 +30,7 @@ func (h *snapshot) preview(next CallFunc) CallFunc {
 		if !able || !c.Definition.Previews {
 			return next(ctx, c)
 		}
-		c.leave() // the call joins the queues again before it runs
+		c.leaveQueues() // the call joins the queues again before it runs
 		shown, err := h.callPreview(ctx, c, p)
 		if err != nil {
 			if shown == nil {
@@ -65,7 +65,7 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	staged, previewing := c.enter(limited, stagePreview)
 	shown, err := p.Preview(staged, r)
 	e := asError(err)
-	previewing.leave(e, r.StartTime)
+	previewing.end(e, r.StartTime)
 	c.previewTime = time.Since(begun)
 	switch {
 	case e == nil && shown == nil:

@@ -27,7 +27,7 @@ type questionQueue struct {
 	shown   time.Time       // when the open question was shown; zero before
 }
 
-// A questionTurn is the right to ask a question. It ends with leave.
+// A questionTurn is the right to ask a question. It ends with end.
 type questionTurn struct {
 	of    *questions
 	by    questionScope
@@ -49,17 +49,17 @@ func (q *questions) enter(ctx context.Context, by questionScope, limit time.Dura
 		select {
 		case <-t.begun:
 			if ctx.Err() != nil { // both are ready, such as after a rejection that cancels the rest of a batch
-				t.leave()
+				t.end()
 				return nil, ctx.Err()
 			}
 			return t, nil
 		case <-ctx.Done():
-			t.leave()
+			t.end()
 			return nil, ctx.Err()
 		case <-time.After(t.left(limit)):
 		}
 		if t.left(limit) <= 0 {
-			t.leave()
+			t.end()
 			return nil, errStuckQuestion
 		}
 	}
@@ -81,8 +81,8 @@ func (t *questionTurn) show() {
 	t.queue.shown = time.Now()
 }
 
-// leave gives the turn to the next in the queue, or gives up the place in it.
-func (t *questionTurn) leave() {
+// end gives the turn to the next in the queue, or gives up the place in it.
+func (t *questionTurn) end() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if n := slices.Index(t.queue.waiting, t); n >= 0 {

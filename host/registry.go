@@ -70,15 +70,15 @@ func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems
 	return tools, problems, complete
 }
 
-// A listed has the tools of a plugin, or the reason why it cannot be listed.
-type listed struct {
+// pluginTools are the tools of a plugin, or the reason why it cannot be listed.
+type pluginTools struct {
 	plugin string
 	toolList
 	err error
 }
 
 // listAll lists the given plugins concurrently, in any order.
-func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []listed) {
+func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []pluginTools) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool)
 	for name, l := range r.plugins {
 		if wanted(name) {
 			wg.Go(func() {
-				one := listed{plugin: name, err: l.unavailable("it ended its goroutine")}
+				one := pluginTools{plugin: name, err: l.unavailable("it ended its goroutine")}
 				defer func() {
 					mu.Lock()
 					defer mu.Unlock()

@@ -180,8 +180,8 @@ func (d *deferral) add(name string) {
 	d.found[name] = true
 }
 
-// listed removes the tools that are not listed.
-func (d *deferral) listed(tools []*Tool) []*Tool {
+// filter removes the tools that are not listed.
+func (d *deferral) filter(tools []*Tool) []*Tool {
 	d.mu.Lock()
 	found := maps.Clone(d.found)
 	d.mu.Unlock()

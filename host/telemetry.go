@@ -176,8 +176,8 @@ func (c *Call) enterOf(ctx context.Context, s stage, plugin func(*instruments) *
 	return run.ctx, run
 }
 
-// leave ends the stage. Waited is how much of it was another one, the start of the plugin.
-func (s stageRun) leave(e *sdk.Error, waited time.Duration) {
+// end ends the stage. Waited is how much of it was another one, the start of the plugin.
+func (s stageRun) end(e *sdk.Error, waited time.Duration) {
 	if s.of == nil {
 		return
 	}

@@ -81,13 +81,13 @@ func (c *valueChecker) problem(s map[string]any, v any) string {
 	}
 	if list, ok := s["enum"].([]any); ok &&
 		!slices.ContainsFunc(list, func(e any) bool { return reflect.DeepEqual(e, v) }) {
-		return "is not one of the enum, " + listed(list)
+		return "is not one of the enum, " + joinJSON(list)
 	}
 	if want, ok := s["const"]; ok && want != v {
 		return "is not " + string(Encode(want))
 	}
 	if !hasType(s["type"], v) {
-		return "is not of the type " + listed(s["type"])
+		return "is not of the type " + joinJSON(s["type"])
 	}
 	switch v := v.(type) {
 	case string:
@@ -102,7 +102,7 @@ func (c *valueChecker) problem(s map[string]any, v any) string {
 	return ""
 }
 
-func listed(v any) string {
+func joinJSON(v any) string {
 	list, several := v.([]any)
 	if !several {
 		list = []any{v}

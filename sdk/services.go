@@ -79,11 +79,11 @@ func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawM
 		return nil, noServices(tool)
 	}
 	if h.asks != nil {
-		carries, err := h.asks.enter(ctx)
+		carries, err := h.asks.beginRequest(ctx)
 		if err != nil || carries == nil {
 			return nil, h.notAsked(ctx, tool, cmp.Or(err, wire.ErrEnded))
 		}
-		defer h.asks.leave()
+		defer h.asks.endRequest()
 		h = &hostEnd{h.server, carries.out, carries.ctx, nil}
 	}
 	ctx, cancel := context.WithCancel(ctx)

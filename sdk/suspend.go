@@ -102,8 +102,8 @@ func (s *suspension) current() *leg {
 	return s.leg
 }
 
-// enter counts a request to the host, which needs a leg, until leave.
-func (s *suspension) enter(ctx context.Context) (*leg, error) {
+// beginRequest counts a request to the host, which needs a leg, until endRequest.
+func (s *suspension) beginRequest(ctx context.Context) (*leg, error) {
 	for {
 		s.mu.Lock()
 		again := s.again
@@ -121,7 +121,7 @@ func (s *suspension) enter(ctx context.Context) (*leg, error) {
 	}
 }
 
-func (s *suspension) leave() {
+func (s *suspension) endRequest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open--; s.open == 0 && s.idle != nil {

@@ -156,7 +156,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.place.successor.Store(int64(pid))
 	for _, l := range p.place.listeners {
 		if s, is := l.Listener.(*socket); is {
-			s.leave() // it is the successor's now
+			s.handOver() // it is the successor's now
 		}
 	}
 	p.log.Info("another process has taken over", "pid", pid)

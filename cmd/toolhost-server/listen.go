@@ -66,7 +66,7 @@ func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix
 // SyscallConn leads to the open file.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.current().SyscallConn() }
 
-// Close ends it, and removes its file unless leave was called; a file that another process has put there stays.
+// Close ends it, and removes its file unless handOver was called; a file that another process has put there stays.
 func (s *socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,8 @@ func (s *socket) Close() error {
 	return s.l.Close()
 }
 
-// leave leaves the file to another process.
-func (s *socket) leave() {
+// handOver leaves the file to another process.
+func (s *socket) handOver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

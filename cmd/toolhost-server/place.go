@@ -35,7 +35,7 @@ type hostPlace struct {
 	// handover is locked while a successor is started, and while deleted files are recreated.
 	handover  sync.Mutex
 	successor atomic.Int64 // the process that has taken over; 0 for none
-	lost      bool         // another process has recreated the lock file; guarded by handover
+	lockTaken bool         // another process has recreated the lock file; guarded by handover
 
 	mu       sync.Mutex
 	lockFile *os.File
@@ -224,13 +224,13 @@ func (p *hostPlace) restore(ctx context.Context) {
 	if missing(p.Lock()) {
 		note(p.Lock(), true, p.reacquire())
 	}
-	if lost := p.lockIsAnothers(); lost != p.lost {
-		if p.lost = lost; lost {
+	if taken := p.lockIsAnothers(); taken != p.lockTaken {
+		if p.lockTaken = taken; taken {
 			p.log.Error("the lock of the running host was deleted, and another process has recreated it: commands do not "+
 				"find this host any more; end it", "path", p.Lock(), "pid", os.Getpid())
 		}
 	}
-	if p.lost {
+	if p.lockTaken {
 		return
 	}
 	for _, l := range p.listeners {

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
-func newApprovals(g *globals) *cobra.Command {
+func newApprovals(g *options) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
@@ -47,7 +47,7 @@ func newApprovals(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newApprovalsRevoke(g *globals) *cobra.Command {
+func newApprovalsRevoke(g *options) *cobra.Command {
 	var profile string
 	cmd := &cobra.Command{
 		Use: "revoke ID...", Short: "Ask again",
@@ -73,7 +73,7 @@ type shownAnswer struct {
 }
 
 // listApprovals lists the saved approvals, and those that the running host holds for a session.
-func (g *globals) listApprovals(ctx context.Context, profile, format string) error {
+func (g *options) listApprovals(ctx context.Context, profile, format string) error {
 	g.servedBefore = true
 	answers, err := bootstrap.Answers()
 	if err != nil {
@@ -137,7 +137,7 @@ func covers(r host.Remembered) string {
 }
 
 // revoke removes remembered approvals from where they are saved, and from the running host.
-func (g *globals) revoke(ctx context.Context, profile string, ids []string) error {
+func (g *options) revoke(ctx context.Context, profile string, ids []string) error {
 	g.servedBefore = true
 	r, _ := g.running(ctx, profile)
 	if r != nil {
@@ -164,7 +164,7 @@ func (g *globals) revoke(ctx context.Context, profile string, ids []string) erro
 }
 
 // hostToAsk connects to the running host, which these commands need.
-func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
+func (g *options) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
 	g.servedBefore = true
 	r, why := g.running(ctx, profile)
 	if r == nil {
@@ -173,7 +173,7 @@ func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, 
 	return r, nil
 }
 
-func newApprovalsWaiting(g *globals) *cobra.Command {
+func newApprovalsWaiting(g *options) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use: "waiting", Short: "List questions that wait for an answer at the running host", Args: noArguments,
@@ -185,7 +185,7 @@ func newApprovalsWaiting(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) listWaiting(ctx context.Context, profile, format string) error {
+func (g *options) listWaiting(ctx context.Context, profile, format string) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (g *globals) listWaiting(ctx context.Context, profile, format string) error
 // shortID is how much of an id is shown; answer takes it.
 const shortID = 8
 
-func newApprovalsWatch(g *globals) *cobra.Command {
+func newApprovalsWatch(g *options) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use:   "watch",
@@ -241,7 +241,7 @@ func newApprovalsWatch(g *globals) *cobra.Command {
 }
 
 // watchApprovals follows the running host, and the one that replaces it, until there is none.
-func (g *globals) watchApprovals(ctx context.Context, profile, format string) error {
+func (g *options) watchApprovals(ctx context.Context, profile, format string) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {
 		return err
@@ -287,9 +287,9 @@ func endOfWatch(r *runningHost, ended error) error {
 }
 
 // answerAll has a person answer what waits until the host ends, for which ended is the reason.
-func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (ended, err error) {
+func (g *options) answerAll(ctx context.Context, r *runningHost, p *prompter) (ended, err error) {
 	all, why, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
-	if lost(err) { // the host may end before its first message
+	if disconnected(err) { // the host may end before its first message
 		return err, nil
 	} else if err != nil {
 		return nil, remoteError(err)
@@ -303,16 +303,16 @@ func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (e
 }
 
 // printApprovals prints what begins to wait and what ends, until the host ends, for which ended is the reason.
-func (g *globals) printApprovals(ctx context.Context, r *runningHost) (ended, err error) {
+func (g *options) printApprovals(ctx context.Context, r *runningHost) (ended, err error) {
 	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
-	if lost(err) { // the host may end before its first message
+	if disconnected(err) { // the host may end before its first message
 		return err, nil
 	} else if err != nil {
 		return nil, remoteError(err)
 	}
 	for first := true; ; first = false {
 		m, err := stream.Recv()
-		if err != nil && first && !lost(err) {
+		if err != nil && first && !disconnected(err) {
 			return nil, remoteError(err)
 		} else if err != nil {
 			return err, nil
@@ -325,7 +325,7 @@ func (g *globals) printApprovals(ctx context.Context, r *runningHost) (ended, er
 	}
 }
 
-func newApprovalsAnswer(g *globals) *cobra.Command {
+func newApprovalsAnswer(g *options) *cobra.Command {
 	var profile, reason, scope string
 	var saved bool
 	cmd := &cobra.Command{
@@ -385,7 +385,7 @@ const fullID = 26
 
 // answerApproval answers the question whose ID begins with that of m. An ID has one question, whose hash never changes,
 // so the hash may be looked up: a call with other arguments is another question.
-func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
+func (g *options) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {
 		return err

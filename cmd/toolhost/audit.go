@@ -24,7 +24,7 @@ const (
 	maxShown = 10000 // most records that tail shows
 )
 
-func newAudit(g *globals) *cobra.Command {
+func newAudit(g *options) *cobra.Command {
 	return newGroup("audit", "Check and show the record of decisions and calls",
 		"Check and show the record of decisions and calls. The record is a file of JSON lines, each\n"+
 			"with the hash of the one before, and beside it FILE.head with the last hash. Without FILE it is\n"+
@@ -33,7 +33,7 @@ func newAudit(g *globals) *cobra.Command {
 		newAuditVerify(g), newAuditTail(g), newAuditShow(g))
 }
 
-func newAuditVerify(g *globals) *cobra.Command {
+func newAuditVerify(g *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Verify the record: detect changed, removed, added or moved lines",
@@ -52,7 +52,7 @@ const outcomeWords = "The outcome of a call that failed is not_sent (the plugin 
 	"an\n" +
 	"error) or outcome_unknown (it may have done something: look before you repeat it)."
 
-func newAuditTail(g *globals) *cobra.Command {
+func newAuditTail(g *options) *cobra.Command {
 	var format string
 	var n int
 	var all bool
@@ -78,7 +78,7 @@ func newAuditTail(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newAuditShow(g *globals) *cobra.Command {
+func newAuditShow(g *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show CALL [FILE]",
 		Short: "Show all records of one call",
@@ -104,7 +104,7 @@ func atMostFile(words int) cobra.PositionalArgs {
 const recordsCalls = "a line `audit {}` in the configuration has calls recorded"
 
 // onLog runs a command on the named log, otherwise on that of the configuration, otherwise on the user's.
-func (g *globals) onLog(args []string, run func(path string) error) error {
+func (g *options) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
@@ -147,7 +147,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	return newRefusal(e, e.Message+"; "+e.Suggestion)
 }
 
-func (g *globals) verifyAudit(ctx context.Context, path string) error {
+func (g *options) verifyAudit(ctx context.Context, path string) error {
 	r, err := untilInterrupted(ctx, func() (audit.Report, error) { return audit.Verify(path) })
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func auditNotes(r audit.Report) (out []string) {
 	return out
 }
 
-func (g *globals) tailAudit(path string, n int, all bool, format string) error {
+func (g *options) tailAudit(path string, n int, all bool, format string) error {
 	records, err := lastRecords(path, n, all)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
 	}
 }
 
-func (g *globals) showAudit(ctx context.Context, path, call string) error {
+func (g *options) showAudit(ctx context.Context, path, call string) error {
 	found := false
 	for r, err := range audit.Read(path) {
 		if err != nil {
@@ -269,7 +269,7 @@ func recordRow(at time.Time, cells ...string) []string {
 }
 
 // printRecord prints a record as JSON, on one line unless it is indented.
-func (g *globals) printRecord(r audit.Record, indent string) error {
+func (g *options) printRecord(r audit.Record, indent string) error {
 	text, err := rawjson.Encode(r, indent)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func TestDefaultAuditPath(t *testing.T) {
 func TestEscapedJSON(t *testing.T) {
 	for _, text := range []string{"plain é", "\u202e\u061c\u2066", "\u0085\u009b31m\x7f", "\x1b[31m\x00\t\n"} {
 		var line bytes.Buffer
-		g := &globals{terminal: &terminal{out: &stdoutWriter{w: &line}}}
+		g := &options{terminal: &terminal{out: &stdoutWriter{w: &line}}}
 		if err := g.printRecord(audit.Record{Reason: text}, "  "); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestInterruptedAudit(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	g := &globals{terminal: &terminal{out: &stdoutWriter{w: &bytes.Buffer{}}}}
+	g := &options{terminal: &terminal{out: &stdoutWriter{w: &bytes.Buffer{}}}}
 	if err := g.showAudit(ctx, path, "c1"); !errors.Is(err, errInterrupted) {
 		t.Errorf("show: %v", err)
 	}

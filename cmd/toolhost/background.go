@@ -34,7 +34,7 @@ var errLocked = errors.New("another process has the lock of the host")
 // hostFor connects to the running host of the configuration, and starts one in the background where the configuration
 // asks for that. It returns nil when the command is a host of its own, and an error when a person refused to trust the
 // configuration.
-func (g *globals) hostFor(ctx context.Context, profile string) (*runningHost, error) {
+func (g *options) hostFor(ctx context.Context, profile string) (*runningHost, error) {
 	r, why := g.running(ctx, profile)
 	if r != nil {
 		return r, nil
@@ -46,7 +46,7 @@ func (g *globals) hostFor(ctx context.Context, profile string) (*runningHost, er
 	if g.standalone || g.checkTrust {
 		return own(why)
 	}
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Profile = profile
 	c, err := bootstrap.Load(o)
 	if err != nil || c.Serve == nil || !c.Serve.OnDemand {
@@ -67,7 +67,7 @@ func (g *globals) hostFor(ctx context.Context, profile string) (*runningHost, er
 
 // startInBackground starts a host that ends when it is idle, and connects to it, or to one that another command has
 // started meanwhile.
-func (g *globals) startInBackground(ctx context.Context, profile string) (*runningHost, error) {
+func (g *options) startInBackground(ctx context.Context, profile string) (*runningHost, error) {
 	program, err := serverPath()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (g *globals) startInBackground(ctx context.Context, profile string) (*runni
 		r, err := g.connect(ctx, profile)
 		_, stopping := errors.AsType[*stoppingError](err)
 		none := errors.Is(err, local.ErrNotRunning)
-		ending := stopping || errors.Is(err, errLost) || started == nil && none // which has served
+		ending := stopping || errors.Is(err, errDisconnected) || started == nil && none // which has served
 		switch {
 		case err == nil:
 			return r, nil
@@ -107,7 +107,7 @@ func (g *globals) startInBackground(ctx context.Context, profile string) (*runni
 }
 
 // runInBackground starts the host, and returns when it serves or has ended: errLocked if another process is the host.
-func (g *globals) runInBackground(ctx context.Context, program, profile string, place local.Place) error {
+func (g *options) runInBackground(ctx context.Context, program, profile string, place local.Place) error {
 	log, err := openServerLog(place.Log())
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type callFlags struct {
 	words []string // the arguments as they were given
 }
 
-func newCall(g *globals) *cobra.Command {
+func newCall(g *options) *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
@@ -158,7 +158,7 @@ func callArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
+func (g *options) call(ctx context.Context, args []string, f callFlags) error {
 	f.words = args[1:]
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
@@ -171,7 +171,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err := g.callRunning(ctx, args[0], arguments, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
 		return err
 	}
-	o := g.asking(g.options(), g.prompterAt(piped))
+	o := g.asking(g.bootstrapOptions(), g.prompterAt(piped))
 	o.Profile, o.Approve, o.SingleCall, o.Tool = f.profile, bootstrap.Approve(f.approve), true, args[0]
 	s, err := g.open(ctx, o)
 	if err != nil {
@@ -262,7 +262,7 @@ func (c *ownCall) call(ctx context.Context, arguments json.RawMessage, watch *ev
 	return c.catalog.Call(ctx, in), nil
 }
 
-func (g *globals) print(r *host.Result, watch *eventPrinter, f callFlags) error {
+func (g *options) print(r *host.Result, watch *eventPrinter, f callFlags) error {
 	if f.stream || f.format == "json" {
 		if err := json.NewEncoder(g.out).Encode(r); err != nil || r.Error == nil {
 			return err
@@ -280,20 +280,20 @@ func (g *globals) print(r *host.Result, watch *eventPrinter, f callFlags) error 
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool) + quotingAdvice(r.Error, f.words)}
+	return &exitError{codeFor(r.Error), describeWithHints(r.Error, r.Tool) + quotingAdvice(r.Error, f.words)}
 }
 
 // resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.
 func resolved(ctx context.Context, s *bootstrap.Instance, name string) (string, error) {
 	tool, err := s.Catalog().Resolve(ctx, name)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		return "", newRefusal(e, listed(e, name))
+		return "", newRefusal(e, describeWithHints(e, name))
 	}
 	return tool, err
 }
 
-// listed is describe with a hint at the names of tools. The tool is the called one.
-func listed(e *sdk.Error, tool string) string {
+// describeWithHints is describe with a hint at the names of tools. The tool is the called one.
+func describeWithHints(e *sdk.Error, tool string) string {
 	text := describe(e)
 	switch {
 	case e.Code == sdk.CodeToolNotFound:
@@ -314,7 +314,7 @@ func listed(e *sdk.Error, tool string) string {
 func contentText(c sdk.Content) string { return (&host.Result{Content: []sdk.Content{c}}).Text() }
 
 // printContent prints each part from the beginning of a line.
-func (g *globals) printContent(parts []sdk.Content) {
+func (g *options) printContent(parts []sdk.Content) {
 	for _, c := range parts {
 		text := contentText(c)
 		fmt.Fprint(g.out, text)

@@ -49,14 +49,14 @@ type wordReader struct {
 	schema   *argSchema
 	readFile func(path string) ([]byte, error)
 	members  map[string]any
-	listed   map[string]bool // lists whose items come one by one
+	itemwise map[string]bool // lists whose items come one by one
 }
 
 // argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema
 // has one, a repeated key adds an item to a list, and A.B=1 is a member of A. The error names the invalid word.
 func argumentsInWords(ctx context.Context, tool string, schema json.RawMessage, words []string) (json.RawMessage,
 	error) {
-	r := &wordReader{tool: tool, schema: readSchema(schema, nil), members: map[string]any{}, listed: map[string]bool{},
+	r := &wordReader{tool: tool, schema: readSchema(schema, nil), members: map[string]any{}, itemwise: map[string]bool{},
 		readFile: func(path string) ([]byte, error) {
 			return untilInterrupted(ctx, func() ([]byte, error) { return fsutil.ReadRegular(path, sdk.MaxArguments) })
 		}}
@@ -177,7 +177,7 @@ func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text
 
 // item adds to a list, or sets a whole one that is written as JSON.
 func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error) {
-	if strings.HasPrefix(strings.TrimSpace(text), "[") && !r.listed[path] {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") && !r.itemwise[path] {
 		if v, err := parseJSON(text); err == nil {
 			if _, whole := v.([]any); whole && !s.items().takes("array") {
 				return r.once(old, path, v)
@@ -188,10 +188,10 @@ func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error)
 	if err != nil {
 		return nil, fmt.Errorf("an item of %w; %s:='[…]' is the whole list", err, path)
 	}
-	if old != nil && !r.listed[path] {
+	if old != nil && !r.itemwise[path] {
 		return nil, fmt.Errorf("%s is given twice, once as a whole list", path)
 	}
-	r.listed[path] = true
+	r.itemwise[path] = true
 	list, _ := old.([]any)
 	return append(list, v), nil
 }
@@ -242,7 +242,7 @@ func parseJSON(text string) (v any, err error) {
 }
 
 // arguments are on the command line, on standard input, or not given.
-func (g *globals) arguments(ctx context.Context, args []string) (json.RawMessage, error) {
+func (g *options) arguments(ctx context.Context, args []string) (json.RawMessage, error) {
 	switch {
 	case len(args) == 0, isArgWord(args[0]): // words are read by the tool's schema
 		return nil, nil

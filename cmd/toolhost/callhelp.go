@@ -20,7 +20,7 @@ import (
 )
 
 // helpWithTools makes `call TOOL --help` describe the tool. Errors are kept for the exit code.
-func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
+func (g *options) helpWithTools(cmd *cobra.Command, profile *string) {
 	plain := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
 		words := c.Flags().Args()
@@ -42,7 +42,7 @@ func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 }
 
 // definition is that of a tool, of the running host or of one of this command.
-func (g *globals) definition(ctx context.Context, tool, profile string) (*host.Tool, error) {
+func (g *options) definition(ctx context.Context, tool, profile string) (*host.Tool, error) {
 	r, err := g.hostFor(ctx, profile)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (g *globals) definition(ctx context.Context, tool, profile string) (*host.T
 		}
 		return convert.ToTool(described.Tool)
 	}
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Profile, o.SingleCall, o.Tool = profile, true, tool
 	s, err := g.open(ctx, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func (g *globals) definition(ctx context.Context, tool, profile string) (*host.T
 	}
 	t, err := s.Catalog().Tool(ctx, tool)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		err = &exitError{codeFor(e), listed(e, tool)}
+		err = &exitError{codeFor(e), describeWithHints(e, tool)}
 	}
 	return t, err
 }

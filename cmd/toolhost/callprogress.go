@@ -14,7 +14,7 @@ import (
 // An eventPrinter shows events of a call while it runs: as lines of JSON with --stream, as the last few lines of output
 // on a terminal, and otherwise not at all. It keeps the output for a call that ends without a result.
 type eventPrinter struct {
-	g      *globals
+	g      *options
 	screen *screen // nil if standard error is none
 	stream bool
 	live   bool // show the lines
@@ -32,7 +32,7 @@ const (
 	maxPrints = 1 << 20 // bytes kept
 )
 
-func (g *globals) eventPrinter(f callFlags) *eventPrinter {
+func (g *options) eventPrinter(f callFlags) *eventPrinter {
 	s, is := g.err.(*screen)
 	return &eventPrinter{g: g, screen: s, stream: f.stream, live: is && !f.stream && isTerminal(s)}
 }

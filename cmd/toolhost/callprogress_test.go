@@ -104,7 +104,7 @@ func TestLastLines(t *testing.T) {
 
 // Of endless output the last part is kept.
 func TestPrintedIsBounded(t *testing.T) {
-	w := (&globals{terminal: &terminal{}}).eventPrinter(callFlags{})
+	w := (&options{terminal: &terminal{}}).eventPrinter(callFlags{})
 	line := strings.Repeat("x", 1023) + "\n"
 	for range 4 * maxPrints / len(line) {
 		w.event(sdk.Event{Type: sdk.EventOutput, Data: []byte(line)})

@@ -41,7 +41,7 @@ type discoverFlags struct {
 	problems  bool
 }
 
-func newDiscover(g *globals) *cobra.Command {
+func newDiscover(g *options) *cobra.Command {
 	var f discoverFlags
 	cmd := &cobra.Command{
 		Use:   "discover",
@@ -122,7 +122,7 @@ func (f discoverFlags) check() error {
 	return nil
 }
 
-func (g *globals) discover(ctx context.Context, f discoverFlags) error {
+func (g *options) discover(ctx context.Context, f discoverFlags) error {
 	if f.plain() {
 		if r := g.runningOr(ctx, f.profile); r != nil {
 			defer r.close()
@@ -132,7 +132,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	// The definitions of all tools are read and stay until the end: collecting garbage finds little.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	forGemini := f.format == string(modelapi.FormatGemini)
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Plugins, o.Profile, o.Refresh, o.Offline = f.plugins, f.profile, f.refresh, f.offline
 	if forGemini {
 		o.SingleCall, o.DefaultDir = true, ""
@@ -207,7 +207,7 @@ func uncheckedNotices(tools []*host.Tool) (out []error) {
 }
 
 // explainNoPlugins says how to get plugins.
-func (g *globals) explainNoPlugins(s *bootstrap.Instance) {
+func (g *options) explainNoPlugins(s *bootstrap.Instance) {
 	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
 		cmp.Or(s.Config().Path, "the folder of installed plugins"), exampleDirs())
 }
@@ -231,7 +231,7 @@ func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*
 
 // awaitTools waits for the tools that plugins expect, such as those of servers that are still starting, and reports
 // whether there are others now: what is not there when the command ends would have to start again next time.
-func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance) bool {
+func (g *options) awaitTools(ctx context.Context, s *bootstrap.Instance) bool {
 	var said sync.Map
 	return s.Host().AwaitTools(ctx, func(plugin, _ string) { // what is missing at the end is listed as a notice
 		if _, before := said.LoadOrStore(plugin, true); !before {
@@ -246,7 +246,7 @@ type toolList struct {
 	Problems []problem    `json:"problems"`
 }
 
-func (g *globals) printTools(tools, deferred []*host.Tool, problems []error, f discoverFlags) error {
+func (g *options) printTools(tools, deferred []*host.Tool, problems []error, f discoverFlags) error {
 	switch {
 	case f.problems:
 		l := toolList{append([]*host.Tool{}, tools...), []problem{}}
@@ -271,7 +271,7 @@ func (g *globals) printTools(tools, deferred []*host.Tool, problems []error, f d
 	return nil
 }
 
-func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
+func (g *options) export(f modelapi.Format, tools []*host.Tool) error {
 	if f == modelapi.FormatGemini {
 		tools = slices.DeleteFunc(slices.Clone(tools), g.tooLongForGemini)
 	}
@@ -293,7 +293,7 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 	return g.printJSON(exported)
 }
 
-func (g *globals) printJSON(v any) error {
+func (g *options) printJSON(v any) error {
 	text, err := rawjson.Encode(v, "  ")
 	if err == nil {
 		_, err = fmt.Fprintf(g.out, "%s\n", text)
@@ -365,7 +365,7 @@ func (f discoverFlags) plain() bool {
 }
 
 // discoverOn lists the tools of a running host.
-func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
+func (g *options) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
 	var tools []*host.Tool
 	var problems []error
 	waiting := time.AfterFunc(time.Second, func() {

@@ -24,7 +24,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-func newDoctor(g *globals) *cobra.Command {
+func newDoctor(g *options) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -64,7 +64,7 @@ type pluginFinding struct {
 	Source  string `json:"source,omitempty"`
 }
 
-func (g *globals) doctor(ctx context.Context, format string) error {
+func (g *options) doctor(ctx context.Context, format string) error {
 	c, err := g.load()
 	m := proctree.DetectCapabilities()
 	bubblewrap, _ := exec.LookPath("bwrap")
@@ -91,7 +91,7 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 }
 
 // conceal removes the values by reference from errors.
-func (d *diagnosis) conceal(g *globals) {
+func (d *diagnosis) conceal(g *options) {
 	for i, p := range d.Problems {
 		d.Problems[i] = g.hide(p)
 	}
@@ -153,7 +153,7 @@ func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFi
 // widest is where lines are cut. Missing features are worth a line that a terminal wraps.
 const widest = 1000
 
-func (d *diagnosis) printTables(g *globals) {
+func (d *diagnosis) printTables(g *options) {
 	v := d.Versions
 	fmt.Fprintf(g.out, "toolhost %s, %s, %s, kernel %s, plugin protocol %s\n\n", v["toolhost"], v["go"], v["system"],
 		v["kernel"], v["plugin_protocol"])
@@ -191,7 +191,7 @@ func (d *diagnosis) printTables(g *globals) {
 }
 
 // printSection prints a table below others, if it has more than its header.
-func (g *globals) printSection(rows [][]string) {
+func (g *options) printSection(rows [][]string) {
 	if len(rows) > 1 {
 		fmt.Fprintln(g.out)
 		writeTable(g.out, rows, widest)
@@ -314,9 +314,9 @@ type folderFinding struct {
 }
 
 // configuration is the one in use; c is nil when that is invalid, or missing.
-func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
+func (g *options) configuration(c *bootstrap.Configuration) folderFinding {
 	f := folderFinding{Name: "configuration", State: "none"}
-	switch path, err := bootstrap.ConfigPath(g.options()); {
+	switch path, err := bootstrap.ConfigPath(g.bootstrapOptions()); {
 	case c != nil && c.Path == "":
 		f.State = "none: plugins that are installed are used"
 	case c != nil && c.Trusted():
@@ -333,7 +333,7 @@ func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 }
 
 // folders are those in use; c is nil when there is no valid configuration.
-func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
+func (g *options) folders(c *bootstrap.Configuration) []folderFinding {
 	out := []folderFinding{g.configuration(c)}
 	own := func(dir func() (string, error)) func() (string, error) {
 		return func() (string, error) {

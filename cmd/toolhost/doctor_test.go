@@ -66,7 +66,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		t.Errorf("%+v", d.Plugins)
 	}
 	var out bytes.Buffer
-	g := &globals{terminal: &terminal{out: &stdoutWriter{w: &out}, err: io.Discard}}
+	g := &options{terminal: &terminal{out: &stdoutWriter{w: &out}, err: io.Discard}}
 	d.printTables(g)
 	for _, want := range []string{"confined→supervised", `it requires the sandbox level "confined"`, "no Landlock",
 		"the same as b\n"} {
@@ -185,7 +185,7 @@ plugin_discovery "strict" {
 	var d diagnosis
 	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true})
 	var out bytes.Buffer
-	d.printTables(&globals{terminal: &terminal{out: &stdoutWriter{w: &out}, err: io.Discard}})
+	d.printTables(&options{terminal: &terminal{out: &stdoutWriter{w: &out}, err: io.Discard}})
 	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`,
 		`discovery strict +confined→supervised +yes +it requires`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {

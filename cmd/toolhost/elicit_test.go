@@ -19,7 +19,7 @@ func answerForm(t *testing.T, params, typed string) (answer, shown string, err e
 	t.Helper()
 	var screen bytes.Buffer
 	from := strings.NewReader(typed)
-	p := newPrompter(&globals{terminal: newTerminal(from, io.Discard, &screen)}, from)
+	p := newPrompter(&options{terminal: newTerminal(from, io.Discard, &screen)}, from)
 	out, err := p.AnswerInput(t.Context(), &host.InputRequest{Tool: &host.Tool{Tool: sdk.Tool{Name: "git__commit"}},
 		Requests: map[string]json.RawMessage{"q": json.RawMessage(params)}})
 	return string(out["q"]), screen.String(), err
@@ -132,7 +132,7 @@ func TestQuestionThatImitatesAnApproval(t *testing.T) {
 	}
 	var screen bytes.Buffer
 	from := strings.NewReader("n\n")
-	p := newPrompter(&globals{terminal: newTerminal(from, io.Discard, &screen)}, from)
+	p := newPrompter(&options{terminal: newTerminal(from, io.Discard, &screen)}, from)
 	_, err = p.AnswerInput(t.Context(), &host.InputRequest{
 		Tool:     &host.Tool{Tool: sdk.Tool{Name: "git__commit"}, Plugin: "git"},
 		Via:      &host.Via{Plugin: "review", Tool: "review__all"},

@@ -187,7 +187,7 @@ func checkJSON(t *testing.T, name, dir string, args []string, want int) {
 // A list of problems ends where no person reads on.
 func TestManyProblemsAreCounted(t *testing.T) {
 	var said strings.Builder
-	g := &globals{terminal: newTerminal(nil, io.Discard, &said)}
+	g := &options{terminal: newTerminal(nil, io.Discard, &said)}
 	g.printErrors(slices.Repeat([]error{errors.New("broken")}, 300)...)
 	if lines := strings.Count(said.String(), "\n"); lines != 101 || !strings.HasSuffix(said.String(),
 		"and 200 more problems\n") {

@@ -76,7 +76,7 @@ func sessionFlag(cmd *cobra.Command, to *string) {
 }
 
 // profileFlag lets a command choose a profile.
-func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
+func (g *options) profileFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "profile", "", "only the tools of this `profile`, under its rules")
 	complete(cmd, "profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		c, err := g.load()
@@ -91,12 +91,12 @@ func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
 const describedBy = 70
 
 // completeTools offers the names of the tools to the shell.
-func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (g *options) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	g.silence()
-	o := g.options()
+	o := g.bootstrapOptions()
 	if c, err := bootstrap.Load(o); err != nil || !c.Trusted() { // pressing Tab must not run anything untrusted
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -115,9 +115,9 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 }
 
 // completePlugins offers the names of the plugins; it starts none, but runs their discovery, if that is trusted.
-func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (g *options) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	g.silence()
-	c, err := bootstrap.Load(g.options())
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -125,7 +125,7 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 }
 
 // silence prevents a completion from writing into the command line.
-func (g *globals) silence() {
+func (g *options) silence() {
 	g.terminal = &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}
 }
 

@@ -22,7 +22,7 @@ import (
 // not start then, and settings that name the same configuration for the discovery and for each call.
 
 // listNothing prints an empty list for a discovery that failed, and the reason on standard error.
-func (g *globals) listNothing(ctx context.Context, why error) error {
+func (g *options) listNothing(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -43,7 +43,7 @@ type geminiSource struct {
 
 // geminiSource returns the words for the configuration that was found: Gemini CLI may run the commands in another
 // folder, and in GitHub Actions without the variables that name it.
-func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSource, error) {
+func (g *options) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSource, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return geminiSource{}, err
@@ -123,7 +123,7 @@ func (s geminiSource) save() (path string, err error) {
 
 // printGeminiSettings prints what to add to Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
 // does not read.
-func (g *globals) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
+func (g *options) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	src, err := g.geminiSource(s, f)
 	var script string
 	if err == nil {
@@ -166,7 +166,7 @@ const (
 )
 
 // tooLongForGemini also reports it.
-func (g *globals) tooLongForGemini(t *host.Tool) bool {
+func (g *options) tooLongForGemini(t *host.Tool) bool {
 	most := geminiName - len(geminiPrefix)
 	if len(t.Name) <= most {
 		return false

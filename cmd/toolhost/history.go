@@ -42,7 +42,7 @@ type historyFlags struct {
 	atLeast       time.Duration
 }
 
-func newHistory(g *globals) *cobra.Command {
+func newHistory(g *options) *cobra.Command {
 	return newGroup("history", "Search the record of what was decided and run",
 		"Search the record of what was decided and run. The running host is asked, or the record is read\n"+
 			"here; an index beside it, FILE.index, makes that fast, and is made from the record at any time.\n"+
@@ -51,7 +51,7 @@ func newHistory(g *globals) *cobra.Command {
 }
 
 // flags adds the flags of a filter.
-func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
+func (f *historyFlags) flags(g *options, cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.filter.Tool, "tool", "", "calls of this `tool`, or pattern such as shell__*")
 	fs.StringVar(&f.filter.Plugin, "plugin", "", "calls of this `plugin`")
@@ -132,7 +132,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 		text)
 }
 
-func newHistorySearch(g *globals) *cobra.Command {
+func newHistorySearch(g *options) *cobra.Command {
 	var f historyFlags
 	var format string
 	var n int
@@ -166,7 +166,7 @@ func newHistorySearch(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newHistoryShow(g *globals) *cobra.Command {
+func newHistoryShow(g *options) *cobra.Command {
 	var f historyFlags
 	var format string
 	cmd := &cobra.Command{
@@ -193,7 +193,7 @@ func oneCallNamed(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func newHistoryStats(g *globals) *cobra.Command {
+func newHistoryStats(g *options) *cobra.Command {
 	var f historyFlags
 	var format, by string
 	var steps int32
@@ -217,7 +217,7 @@ func newHistoryStats(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newHistoryExport(g *globals) *cobra.Command {
+func newHistoryExport(g *options) *cobra.Command {
 	var f historyFlags
 	var format string
 	var limit int64
@@ -240,7 +240,7 @@ func newHistoryExport(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newHistoryRebuild(g *globals) *cobra.Command {
+func newHistoryRebuild(g *options) *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "rebuild",
@@ -266,7 +266,7 @@ type historyRequest struct {
 }
 
 // askHistory asks the running host if it has a history, and otherwise reads the record.
-func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
+func (g *options) askHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
 	if f.record != "" || f.index != "" {
 		return g.readHistory(ctx, f, r)
 	}
@@ -318,7 +318,7 @@ func checkRecord(path string, named bool) error {
 const maxAnswer = 64 << 20
 
 // readHistory has toolhost-server read the record, which links SQLite.
-func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
+func (g *options) readHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
 	if f.index != "" && f.record == "" {
 		return errors.New("--index is for the record that --record names; name that too")
 	}
@@ -412,7 +412,7 @@ func (r historyRequest) readAnswers(in *bufio.Reader) error {
 }
 
 // searchHistory prints up to n calls.
-func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.SearchCallsRequest, n int,
+func (g *options) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.SearchCallsRequest, n int,
 	format string) error {
 	var rows [][]string
 	found := 0
@@ -480,7 +480,7 @@ func historyRow(c *apiv1.RecordedCall) []string {
 }
 
 // printMessage prints a message of the API as JSON.
-func (g *globals) printMessage(m proto.Message, indented bool) error {
+func (g *options) printMessage(m proto.Message, indented bool) error {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		return err
@@ -489,7 +489,7 @@ func (g *globals) printMessage(m proto.Message, indented bool) error {
 }
 
 // printRawJSON prints JSON, whose blanks protojson varies.
-func (g *globals) printRawJSON(text []byte, indented bool) (err error) {
+func (g *options) printRawJSON(text []byte, indented bool) (err error) {
 	var out bytes.Buffer
 	if indented {
 		err = json.Indent(&out, text, "", "  ")
@@ -503,7 +503,7 @@ func (g *globals) printRawJSON(text []byte, indented bool) (err error) {
 	return nil
 }
 
-func (g *globals) showHistory(ctx context.Context, f *historyFlags, call, format string) error {
+func (g *options) showHistory(ctx context.Context, f *historyFlags, call, format string) error {
 	var answer apiv1.GetCallResponse
 	request := &apiv1.GetCallRequest{CallId: convert.Text(call)}
 	return g.askHistory(ctx, f, historyRequest{"GetCall", request, &answer, func() error {
@@ -528,7 +528,7 @@ func (g *globals) showHistory(ctx context.Context, f *historyFlags, call, format
 	}})
 }
 
-func (g *globals) historyStats(ctx context.Context, f *historyFlags, r *apiv1.StatsRequest, format string) error {
+func (g *options) historyStats(ctx context.Context, f *historyFlags, r *apiv1.StatsRequest, format string) error {
 	var answer apiv1.StatsResponse
 	return g.askHistory(ctx, f, historyRequest{"Stats", r, &answer, func() error {
 		if format == "json" {
@@ -562,7 +562,7 @@ func roundMS(ms float64) string {
 }
 
 // exportHistory prints what is sent: byte for byte, but for characters that would change a terminal.
-func (g *globals) exportHistory(ctx context.Context, f *historyFlags, r *apiv1.ExportRequest) error {
+func (g *options) exportHistory(ctx context.Context, f *historyFlags, r *apiv1.ExportRequest) error {
 	var answer apiv1.ExportResponse
 	return g.askHistory(ctx, f, historyRequest{"Export", r, &answer, func() error {
 		text := answer.Data

@@ -57,9 +57,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t.out.screen.settle()
 	t.printError(err)
 	t.printJSONError(ran, args, err)
-	lost := t.out.failed()
-	t.printError(lost)
-	return exitCode(errors.Join(err, lost))
+	writeErr := t.out.failed()
+	t.printError(writeErr)
+	return exitCode(errors.Join(err, writeErr))
 }
 
 // printError prints an error on standard error. Only its first line begins at the margin.
@@ -70,8 +70,8 @@ func (t *terminal) printError(err error) {
 	}
 }
 
-// globals are the flags that every sub-command takes.
-type globals struct {
+// options are the command-line options that every sub-command takes.
+type options struct {
 	*terminal
 	config, workdir     string
 	logLevel, logFormat string
@@ -86,7 +86,7 @@ type globals struct {
 const rootName = "toolhost"
 
 func newRoot(t *terminal) *cobra.Command {
-	g := &globals{terminal: t}
+	g := &options{terminal: t}
 	root := &cobra.Command{
 		Use:   rootName,
 		Short: "Run an agent's tools as supervised plugin processes",
@@ -125,7 +125,7 @@ func newGroup(name, short, long string, commands ...*cobra.Command) *cobra.Comma
 }
 
 // flags are those of every sub-command.
-func (g *globals) flags(root *cobra.Command) {
+func (g *options) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only if it is trusted (toolhost trust)")
@@ -165,7 +165,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 var extend = func(*cobra.Command) {}
 
 // check is the last check of the command line: cobra has checked flags and arguments.
-func (g *globals) check(cmd *cobra.Command) error {
+func (g *options) check(cmd *cobra.Command) error {
 	var empty error // such as of a variable that is not set: other rules would apply, or none
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if what, _ := pflag.UnquoteUsage(f); f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "reason" {
@@ -190,7 +190,7 @@ func (g *globals) check(cmd *cobra.Command) error {
 }
 
 // logger writes to standard error.
-func (g *globals) logger() *slog.Logger {
+func (g *options) logger() *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
 	o := &slog.HandlerOptions{Level: level}
@@ -370,7 +370,7 @@ func versionLine() string {
 	return fmt.Sprintf("toolhost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func newVersion(g *globals) *cobra.Command {
+func newVersion(g *options) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -395,7 +395,7 @@ func newVersion(g *globals) *cobra.Command {
 }
 
 // printErrors prints problems on standard error, and how many there are more than a person reads.
-func (g *globals) printErrors(problems ...error) {
+func (g *options) printErrors(problems ...error) {
 	const most = 100
 	for _, p := range problems[:min(len(problems), most)] {
 		g.printError(p)

@@ -34,7 +34,7 @@ type mcpFlags struct {
 	list       []string
 }
 
-func newMCP(g *globals) *cobra.Command {
+func newMCP(g *options) *cobra.Command {
 	var f mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -92,8 +92,8 @@ func checkServerFlags(mcp *cobra.Command) error {
 	return nil
 }
 
-func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
-	c, err := bootstrap.Load(g.options())
+func (g *options) serveMCP(ctx context.Context, f mcpFlags) error {
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (f *mcpFlags) identities(c *bootstrap.Configuration) (out []mcpserver.Ident
 }
 
 // reloadIdentities continues with the identities of the configuration when that has changed, until ctx ends.
-func (g *globals) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap.Configuration, s *mcpserver.Server) {
+func (g *options) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap.Configuration, s *mcpserver.Server) {
 	for changes := c.Changes(ctx); ; {
 		select {
 		case <-ctx.Done():
@@ -163,8 +163,8 @@ func (g *globals) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap
 	}
 }
 
-func (g *globals) rereadIdentities(f mcpFlags, s *mcpserver.Server) error {
-	c, err := bootstrap.Load(g.options())
+func (g *options) rereadIdentities(f mcpFlags, s *mcpserver.Server) error {
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return err
 	}
@@ -178,12 +178,12 @@ func (g *globals) rereadIdentities(f mcpFlags, s *mcpserver.Server) error {
 	return s.SetIdentities(all)
 }
 
-func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
+func (g *options) mcpOptions(f mcpFlags) mcpserver.Options {
 	return mcpserver.Options{
 		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless,
 		Deferred: f.deferred, List: f.list, Logger: g.logger(),
 		Open: func(ctx context.Context, who mcpserver.Identity, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
-			o := g.options()
+			o := g.bootstrapOptions()
 			o.AskTrust = nil // standard input is the client's
 			o.Profile, o.Approve, o.Remote = cmp.Or(who.Rights, f.profile), bootstrap.Approve(f.approve), who.Name != ""
 			o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
@@ -197,7 +197,7 @@ func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
 	}
 }
 
-func newMCPLogin(g *globals) *cobra.Command {
+func newMCPLogin(g *options) *cobra.Command {
 	return g.mcpAccount(&cobra.Command{
 		Use:   "login PLUGIN",
 		Short: "Log in at the MCP server of a plugin",
@@ -208,7 +208,7 @@ func newMCPLogin(g *globals) *cobra.Command {
 	})
 }
 
-func newMCPLogout(g *globals) *cobra.Command {
+func newMCPLogout(g *options) *cobra.Command {
 	return g.mcpAccount(&cobra.Command{
 		Use:   "logout PLUGIN",
 		Short: "Forget the tokens for the MCP server of a plugin",
@@ -218,7 +218,7 @@ func newMCPLogout(g *globals) *cobra.Command {
 }
 
 // mcpAccount completes a command that the plugin's own program implements: it knows the server, and keeps the tokens.
-func (g *globals) mcpAccount(cmd *cobra.Command) *cobra.Command {
+func (g *options) mcpAccount(cmd *cobra.Command) *cobra.Command {
 	verb := cmd.Name()
 	cmd.Args = exactlyOne(fmt.Sprintf("`toolhost mcp %s` takes the name of one plugin", verb))
 	cmd.ValidArgsFunction = g.completePlugins
@@ -226,7 +226,7 @@ func (g *globals) mcpAccount(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) runAccount(ctx context.Context, verb, name string) error {
+func (g *options) runAccount(ctx context.Context, verb, name string) error {
 	spec, err := g.admitted(ctx, name)
 	if err != nil {
 		return err
@@ -248,8 +248,8 @@ func (g *globals) runAccount(ctx context.Context, verb, name string) error {
 }
 
 // admitted is the spec of a plugin of a configuration that is trusted.
-func (g *globals) admitted(ctx context.Context, name string) (supervise.Spec, error) {
-	c, err := bootstrap.Load(g.options())
+func (g *options) admitted(ctx context.Context, name string) (supervise.Spec, error) {
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return supervise.Spec{}, err
 	}

@@ -37,7 +37,7 @@ func (f *reachFlags) add(cmd *cobra.Command) {
 }
 
 // withClients adds the sub-commands about clients' settings to the command mcp.
-func (g *globals) withClients(cmd *cobra.Command) {
+func (g *options) withClients(cmd *cobra.Command) {
 	var client string
 	var reach reachFlags
 	cmd.Flags().StringVar(&client, "print-config", "", "print what to put into the settings of `client`, and serve "+
@@ -58,7 +58,7 @@ func (g *globals) withClients(cmd *cobra.Command) {
 }
 
 // printClientConfig prints the block on standard output, and where it goes on standard error.
-func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reachFlags) error {
+func (g *options) printClientConfig(mcp *cobra.Command, name string, reach reachFlags) error {
 	client, entry, err := g.clientEntry(mcp, name, reach)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reach
 }
 
 // addToWords are the command that puts the same entry there.
-func (g *globals) addToWords(mcp *cobra.Command, client *mcpclients.Client, e mcpclients.Entry) []string {
+func (g *options) addToWords(mcp *cobra.Command, client *mcpclients.Client, e mcpclients.Entry) []string {
 	words := []string{"toolhost", "mcp", "add-to", client.Name}
 	for _, f := range [][2]string{{"--config", g.config}, {"--workdir", g.workdir}, {"--url", e.URL},
 		{"--token-env", e.TokenVar}} {
@@ -107,12 +107,13 @@ func (g *globals) addToWords(mcp *cobra.Command, client *mcpclients.Client, e mc
 }
 
 // clientNotes are notes for the person about an entry.
-func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
+func (g *options) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 	if client.Note != "" {
 		fmt.Fprintf(g.err, "%s.\n", client.Note)
 	}
 	if slices.Contains(e.Args, "--check-trust") {
-		if c, err := bootstrap.Load(g.options()); err == nil && !c.Trusted() { // toolhost validate reports mistakes in it
+		// toolhost validate reports mistakes in it
+		if c, err := bootstrap.Load(g.bootstrapOptions()); err == nil && !c.Trusted() {
 			fmt.Fprintf(g.err, "%s is not trusted, and the server does not start with it. Look at it, then run `%s`.\n",
 				escapeForTerminal(c.Path), shellWords([]string{"toolhost", "trust", c.Path}))
 		}
@@ -127,7 +128,7 @@ func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 }
 
 // clientEntry is the client's entry, from the flags of the command mcp.
-func (g *globals) clientEntry(mcp *cobra.Command, name string, reach reachFlags) (*mcpclients.Client, mcpclients.Entry,
+func (g *options) clientEntry(mcp *cobra.Command, name string, reach reachFlags) (*mcpclients.Client, mcpclients.Entry,
 	error) {
 	client, err := mcpclients.Find(name)
 	if err != nil {
@@ -199,9 +200,9 @@ func ownPath() (string, error) {
 
 // serveArgs are the arguments to serve what the flags of the command mcp select. A configuration that was found, and
 // is neither named nor the user's own, must still be trusted when the client starts it.
-func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
+func (g *options) serveArgs(mcp *cobra.Command) ([]string, error) {
 	args := []string{"mcp"}
-	path, err := bootstrap.ConfigPath(g.options())
+	path, err := bootstrap.ConfigPath(g.bootstrapOptions())
 	if missing, none := errors.AsType[*bootstrap.NotFoundError](err); err != nil && (!none || missing.Named) {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ type addToFlags struct {
 	reach        reachFlags
 }
 
-func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
+func newMCPAddTo(g *options, mcp *cobra.Command) *cobra.Command {
 	var f addToFlags
 	cmd := &cobra.Command{
 		Use:   "add-to CLIENT [-- FLAG...]",
@@ -306,7 +307,7 @@ func (f *addToFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "file", "", "change this `file` instead of the usual one")
 }
 
-func newMCPRemoveFrom(g *globals) *cobra.Command {
+func newMCPRemoveFrom(g *options) *cobra.Command {
 	var f addToFlags
 	var name string
 	cmd := &cobra.Command{
@@ -329,7 +330,7 @@ func newMCPRemoveFrom(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) removeFromClient(ctx context.Context, clientName, name string, f addToFlags) error {
+func (g *options) removeFromClient(ctx context.Context, clientName, name string, f addToFlags) error {
 	client, err := mcpclients.Find(clientName)
 	if err != nil {
 		return err
@@ -350,7 +351,7 @@ func (g *globals) removeFromClient(ctx context.Context, clientName, name string,
 	return g.writeSettings(ctx, file, after, "", f.yes, func() {})
 }
 
-func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name string, f addToFlags) error {
+func (g *options) addToClient(ctx context.Context, mcp *cobra.Command, name string, f addToFlags) error {
 	client, entry, err := g.clientEntry(mcp, name, f.reach)
 	if err != nil {
 		return err
@@ -398,7 +399,7 @@ func (f addToFlags) path(client *mcpclients.Client) (string, error) {
 }
 
 // byHand explains why a file is not changed, and what to add to it.
-func (g *globals) byHand(client *mcpclients.Client, e mcpclients.Entry, path string, err error) error {
+func (g *options) byHand(client *mcpclients.Client, e mcpclients.Entry, path string, err error) error {
 	_, cannot := errors.AsType[*document.ByHandError](err)
 	if _, broken := errors.AsType[*document.SyntaxError](err); !cannot && !broken {
 		return err
@@ -448,7 +449,7 @@ func readSettings(path string) (settings, error) {
 }
 
 // writeSettings shows a change, asks, backs up the file, and replaces it. The added text contains no secrets.
-func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
+func (g *options) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
 	done func()) error {
 	g.showDiff(s, after, added)
 	if err := g.agree(ctx, yes, "Write this? [y/N] ", "nothing was written",
@@ -476,7 +477,7 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 }
 
 // showDiff prints a change without the secrets in the file.
-func (g *globals) showDiff(s settings, after []byte, added string) {
+func (g *options) showDiff(s settings, after []byte, added string) {
 	old := s.path
 	if !s.there {
 		old = os.DevNull

@@ -47,7 +47,7 @@ func TestAddToNoticesChanges(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"a":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := &globals{terminal: newTerminal(nil, io.Discard, io.Discard)}
+	g := &options{terminal: newTerminal(nil, io.Discard, io.Discard)}
 	if err := g.writeSettings(t.Context(), s, []byte("{ }"), "", true, func() {}); err == nil {
 		t.Error("it was overwritten")
 	}

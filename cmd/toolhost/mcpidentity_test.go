@@ -19,7 +19,7 @@ func TestIdentitiesAreReloaded(t *testing.T) {
 	t.Setenv("ANN_TOKEN", "token-of-ann-0123456789")
 	t.Setenv("BOB_TOKEN", "token-of-bob-0123456789")
 	dir := t.TempDir()
-	g := &globals{config: filepath.Join(dir, "config.hcl"), workdir: dir, logLevel: "error"}
+	g := &options{config: filepath.Join(dir, "config.hcl"), workdir: dir, logLevel: "error"}
 	plugin := newVersioned(t, dir, "tell other")
 	configure := func(blocks string) { // as careful editors do
 		text := fmt.Sprintf("plugin \"versioned\" {\n  command = [%q, %q]\n  trust_hints = true\n}\n"+

@@ -26,7 +26,7 @@ type importFlags struct {
 	write, yes bool
 }
 
-func newMCPImport(g *globals) *cobra.Command {
+func newMCPImport(g *options) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
@@ -58,7 +58,7 @@ func newMCPImport(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) importServers(ctx context.Context, args []string, f importFlags) error {
+func (g *options) importServers(ctx context.Context, args []string, f importFlags) error {
 	from, data, err := g.clientSettings(ctx, args, f)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 }
 
 // clientSettings reads the settings to import; from names them.
-func (g *globals) clientSettings(
+func (g *options) clientSettings(
 	ctx context.Context, args []string, f importFlags,
 ) (from string, data []byte, err error) {
 	switch {
@@ -149,8 +149,8 @@ func (g *globals) clientSettings(
 }
 
 // importInto is the configuration for the blocks. It need not exist.
-func (g *globals) importInto(f importFlags) (settings, error) {
-	path, err := bootstrap.ConfigPath(g.options())
+func (g *options) importInto(f importFlags) (settings, error) {
+	path, err := bootstrap.ConfigPath(g.bootstrapOptions())
 	if _, none := errors.AsType[*bootstrap.NotFoundError](err); none {
 		path, err = "config.hcl", nil
 	}
@@ -200,7 +200,7 @@ func pluginProgram(plugin, dir string) string {
 }
 
 // appendBlocks adds the blocks at the end of the configuration.
-func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string, yes bool) error {
+func (g *options) appendBlocks(ctx context.Context, into settings, blocks string, yes bool) error {
 	if blocks == "" {
 		fmt.Fprintln(g.err, "There is nothing to write.")
 		return nil
@@ -215,7 +215,7 @@ func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string
 }
 
 // explainImport prints what is left to do.
-func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclients.Variable) error {
+func (g *options) explainImport(plugins []mcpclients.Plugin, variables []mcpclients.Variable) error {
 	left := 0
 	for _, p := range plugins {
 		name := fmt.Sprintf("%q", escapeForTerminal(fitLine(p.Server.Name, 60)))

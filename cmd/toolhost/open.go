@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 )
 
-// options are those of every command. Only at a terminal is a person asked to trust a configuration.
-func (g *globals) options() bootstrap.Options {
+// bootstrapOptions are those of every command. Only at a terminal is a person asked to trust a configuration.
+func (g *options) bootstrapOptions() bootstrap.Options {
 	return bootstrap.Options{
 		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: bootstrap.ShippedFolder(),
 		Installed: true,
@@ -31,7 +31,7 @@ func (g *globals) options() bootstrap.Options {
 }
 
 // asking asks the person at the terminal about calls.
-func (g *globals) asking(o bootstrap.Options, person io.Reader) bootstrap.Options {
+func (g *options) asking(o bootstrap.Options, person io.Reader) bootstrap.Options {
 	if person != nil {
 		p := newPrompter(g, person)
 		o.Approver, o.Input, o.OneQuestion, o.AskTrust = p, p, true, g.askTrust(person)
@@ -40,7 +40,7 @@ func (g *globals) asking(o bootstrap.Options, person io.Reader) bootstrap.Option
 }
 
 // open makes a host from the configuration.
-func (g *globals) open(ctx context.Context, o bootstrap.Options) (*bootstrap.Instance, error) {
+func (g *options) open(ctx context.Context, o bootstrap.Options) (*bootstrap.Instance, error) {
 	i, err := bootstrap.Open(ctx, o)
 	if err != nil && ctx.Err() != nil {
 		return nil, errInterrupted
@@ -49,13 +49,13 @@ func (g *globals) open(ctx context.Context, o bootstrap.Options) (*bootstrap.Ins
 }
 
 // load reads the configuration, which must exist.
-func (g *globals) load() (*bootstrap.Configuration, error) {
-	o := g.options()
+func (g *options) load() (*bootstrap.Configuration, error) {
+	o := g.bootstrapOptions()
 	o.DefaultDir = ""
 	return bootstrap.Load(o)
 }
 
-func (g *globals) close(i *bootstrap.Instance) {
+func (g *options) close(i *bootstrap.Instance) {
 	if err := i.Close(); err != nil {
 		g.logger().Error("closing", "error", err)
 	}
@@ -64,7 +64,7 @@ func (g *globals) close(i *bootstrap.Instance) {
 // reportNoConfiguration says once on standard error that no configuration applies to this folder, if path is "":
 // in the wrong folder calls would otherwise run without the project's rules and record, and nothing would say so. The
 // plugins are those beside this program if beside is true, and the installed ones.
-func (g *globals) reportNoConfiguration(path string, beside bool) {
+func (g *options) reportNoConfiguration(path string, beside bool) {
 	if path != "" || g.saidNoConfiguration {
 		return
 	}

@@ -26,7 +26,7 @@ const checkLong = "Start a plugin as a host does, in any language, and test it a
 	"call that you do not give are skipped.\n\n" +
 	"Exit codes: 0 nothing failed; 1 an item failed; 2 usage; 130 interrupted."
 
-func newPluginCheck(g *globals) *cobra.Command {
+func newPluginCheck(g *options) *cobra.Command {
 	var o plugincheck.Options
 	var format, junit, config string
 	cmd := &cobra.Command{
@@ -98,7 +98,7 @@ func (f *callsFlag) Set(text string) error {
 	return nil
 }
 
-func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format, junit string) error {
+func (g *options) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format, junit string) error {
 	dir, remove, err := fsutil.TempDir("", "toolhost-check-work-")
 	if err != nil {
 		return temporaryFolderError(err)

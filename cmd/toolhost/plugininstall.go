@@ -39,7 +39,7 @@ const installLong = "Install a plugin for this user: a program, the program in a
 	"changed. Hosts that run keep the program that they have started.\n\n" +
 	"Exit codes: 0 installed; 2 usage, or there is no terminal and no --yes; 3 a person refused; 4 it does not start."
 
-func newPluginInstall(g *globals) *cobra.Command {
+func newPluginInstall(g *options) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
 		Use:   "install PATH|ARCHIVE|MODULE@VERSION",
@@ -57,7 +57,7 @@ func newPluginInstall(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newPluginUpgrade(g *globals) *cobra.Command {
+func newPluginUpgrade(g *options) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME [PATH|ARCHIVE|MODULE@VERSION]",
@@ -82,7 +82,7 @@ func newPluginUpgrade(g *globals) *cobra.Command {
 	return cmd
 }
 
-func newPluginRemove(g *globals) *cobra.Command {
+func newPluginRemove(g *options) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "remove NAME...",
@@ -98,8 +98,8 @@ func newPluginRemove(g *globals) *cobra.Command {
 }
 
 // removePlugins removes all of the named plugins or, if one is not installed or a person refuses, none.
-func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) error {
-	there, err := bootstrap.OpenPluginFolder(g.options())
+func (g *options) removePlugins(ctx context.Context, names []string, yes bool) error {
+	there, err := bootstrap.OpenPluginFolder(g.bootstrapOptions())
 	if err != nil {
 		return err
 	}
@@ -131,17 +131,17 @@ func lookFirst(done string) string {
 	return "there is no terminal to ask at, and nothing was " + done + ". Look at what is shown, then repeat it with --yes"
 }
 
-func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+func (g *options) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 	g.silence()
-	if there, err := bootstrap.OpenPluginFolder(g.options()); err == nil {
+	if there, err := bootstrap.OpenPluginFolder(g.bootstrapOptions()); err == nil {
 		names = there.Locked.Names()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // sourceOf is where the newest version of an installed plugin comes from.
-func (g *globals) sourceOf(name string) (string, error) {
-	there, err := bootstrap.OpenPluginFolder(g.options())
+func (g *options) sourceOf(name string) (string, error) {
+	there, err := bootstrap.OpenPluginFolder(g.bootstrapOptions())
 	if err != nil {
 		return "", err
 	}
@@ -156,13 +156,13 @@ func (g *globals) sourceOf(name string) (string, error) {
 	return p.Source, nil
 }
 
-func (g *globals) installPlugin(ctx context.Context, source string, f installFlags) error {
+func (g *options) installPlugin(ctx context.Context, source string, f installFlags) error {
 	work, remove, err := fsutil.TempDir("", "toolhost-install-") // the program is not known: no folder of the user's
 	if err != nil {
 		return temporaryFolderError(err)
 	}
 	defer remove()
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Workdir = work
 	there, err := bootstrap.OpenPluginFolder(o)
 	if err != nil {
@@ -214,8 +214,8 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 }
 
 // otherPlugin says that a plugin of the same name comes before the installed program here, "" if none does.
-func (g *globals) otherPlugin(ctx context.Context, name, program string) string {
-	c, err := bootstrap.Load(g.options())
+func (g *options) otherPlugin(ctx context.Context, name, program string) string {
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return ""
 	}
@@ -239,7 +239,7 @@ func notInstalled(problem error) string {
 }
 
 // agreeToInstall shows what is going to be installed and locked, and asks.
-func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, i *bootstrap.Installation,
+func (g *options) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, i *bootstrap.Installation,
 	staged *plugininstall.Staged, other string, f installFlags) error {
 	info, err := os.Stat(staged.Path)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestInterruptedInstall(t *testing.T) {
 	if err := os.WriteFile(program, []byte(silentPlugin), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g := &globals{terminal: newTerminal(strings.NewReader(""), io.Discard, io.Discard)}
+	g := &options{terminal: newTerminal(strings.NewReader(""), io.Discard, io.Discard)}
 	for calls := range 8 {
 		err := g.installPlugin(&endsAfter{t.Context(), calls}, program, installFlags{})
 		if left, _ := filepath.Glob(filepath.Join(dir, "toolhost", "plugins", ".new-*")); len(left) > 0 || err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-func newPluginList(g *globals) *cobra.Command {
+func newPluginList(g *options) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -41,8 +41,8 @@ type listedPlugin struct {
 	Problem   string `json:"problem,omitempty"`
 }
 
-func (g *globals) listPlugins(ctx context.Context, format string) error {
-	c, err := bootstrap.Load(g.options())
+func (g *options) listPlugins(ctx context.Context, format string) error {
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && !none.Named {
 		if format == "json" {
 			return g.printJSON([]listedPlugin{})
@@ -56,7 +56,7 @@ func (g *globals) listPlugins(ctx context.Context, format string) error {
 	list := []listedPlugin{}
 	machine := proctree.DetectCapabilities()
 	for _, s := range there.Specs {
-		list = append(list, g.listed(there, s, machine))
+		list = append(list, g.inspected(there, s, machine))
 	}
 	if format == "json" {
 		return g.printJSON(list)
@@ -72,7 +72,7 @@ func (g *globals) listPlugins(ctx context.Context, format string) error {
 	return nil
 }
 
-func (g *globals) listed(there *bootstrap.Plugins, s supervise.Spec, machine proctree.Capabilities) listedPlugin {
+func (g *options) inspected(there *bootstrap.Plugins, s supervise.Spec, machine proctree.Capabilities) listedPlugin {
 	p := listedPlugin{Name: s.Name, Source: s.Source, Installed: there.Installed(s.Name)}
 	if entry := there.LockEntry(s.Name); entry != nil {
 		p.Version = entry.Version

@@ -19,7 +19,7 @@ type lockFlags struct {
 	platforms  []string
 }
 
-func newPluginLock(g *globals) *cobra.Command {
+func newPluginLock(g *options) *cobra.Command {
 	var f lockFlags
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
@@ -55,7 +55,7 @@ func newPluginLock(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) error {
+func (g *options) lockPlugins(ctx context.Context, names []string, f lockFlags) error {
 	platforms, err := f.programs(names)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 
 // agreeToStart asks the person before a program runs that is not the locked one: it could do harm while it is asked
 // for its tools. Without a terminal and without --yes it is not started.
-func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) (bool, error) {
+func (g *options) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) (bool, error) {
 	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
 	person := g.prompterAt(false)
 	if f.check || f.yes || len(others) == 0 || person == nil { // without a person, writeLock refuses
@@ -139,7 +139,7 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f 
 }
 
 // showLock prints how a plugin differs from what was locked.
-func (g *globals) showLock(p *bootstrap.LockedPlugin) {
+func (g *options) showLock(p *bootstrap.LockedPlugin) {
 	out := &rowWriter{w: g.out}
 	switch {
 	case p.Problem != nil: // lockFailures prints it at the end
@@ -226,7 +226,7 @@ func summary(definition json.RawMessage) string {
 }
 
 // writeLock writes the lock file, after asking about changes.
-func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) error {
+func (g *options) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) error {
 	var differing []*bootstrap.LockedPlugin
 	agreed := true
 	for _, p := range lock.Plugins {

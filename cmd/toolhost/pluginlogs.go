@@ -23,7 +23,7 @@ import (
 // followInterval is how often a followed file is read.
 const followInterval = 200 * time.Millisecond
 
-func newPluginLogs(g *globals) *cobra.Command {
+func newPluginLogs(g *options) *cobra.Command {
 	lines, follow := 100, false
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
@@ -53,7 +53,7 @@ func newPluginLogs(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) showLogs(ctx context.Context, name string, lines int, follow bool) error {
+func (g *options) showLogs(ctx context.Context, name string, lines int, follow bool) error {
 	dir, err := bootstrap.LogFolder()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (g *globals) showLogs(ctx context.Context, name string, lines int, follow b
 }
 
 // followLog prints what is written to the file at path behind a position, and to those that replace it.
-func (g *globals) followLog(ctx context.Context, path string, from int64) error {
+func (g *options) followLog(ctx context.Context, path string, from int64) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	var f *os.File
@@ -130,7 +130,7 @@ func isAt(f *os.File, path string) bool {
 
 // authorLogger is the log for the author of a plugin: also what the plugin prints, and stacks line by line. With
 // another format or level than the usual ones it is that of all commands.
-func (g *globals) authorLogger() *slog.Logger {
+func (g *options) authorLogger() *slog.Logger {
 	if g.logFormat == "json" || g.logLevel == "debug" {
 		return g.logger()
 	}

@@ -34,7 +34,7 @@ func TestLogsAreFollowed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		g := &globals{terminal: newTerminal(nil, to, io.Discard)}
+		g := &options{terminal: newTerminal(nil, to, io.Discard)}
 		ended <- g.showLogs(ctx, "greet", 1, true)
 	}()
 	lines := bufio.NewScanner(out)

@@ -24,7 +24,7 @@ const newLong = "Write the repository of a new plugin: a tool, tests of it in me
 	"The folder must not be there, or be empty except for .git. Nothing is started or downloaded; if anything\n" +
 	"fails, nothing is written."
 
-func newPluginNew(g *globals) *cobra.Command {
+func newPluginNew(g *options) *cobra.Command {
 	var o pluginnew.Options
 	var sdk string
 	cmd := &cobra.Command{
@@ -79,7 +79,7 @@ var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node
 	"python": {"make", "python3"}}
 
 // printNext says what was written, and the next commands.
-func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
+func (g *options) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, escapeForTerminal(written.Dir))
 	fmt.Fprintln(g.out, "Next:")
 	if written.Dir != "." {

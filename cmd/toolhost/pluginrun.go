@@ -48,7 +48,7 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +
 	"interrupted. How the calls end changes nothing."
 
-func newPluginRun(g *globals) *cobra.Command {
+func newPluginRun(g *options) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run BIN|NAME|--attach FILE [-- ARGS]",
@@ -107,7 +107,7 @@ func runArgs(cmd *cobra.Command, args []string) error {
 
 // A pluginRun is one plugin under trial.
 type pluginRun struct {
-	g          *globals
+	g          *options
 	f          runFlags
 	name       string
 	program    bool // which is no plugin of a configuration
@@ -122,7 +122,7 @@ type pluginRun struct {
 	known     []sdk.Tool // the last known tools of the plugin
 }
 
-func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
+func (g *options) runPlugin(ctx context.Context, args []string, f runFlags) error {
 	r := &pluginRun{g: g, f: f, changed: make(chan struct{}, 1)}
 	requests := reloadRequests(ctx)
 	s, err := r.open(ctx, args)
@@ -211,7 +211,7 @@ func (r *pluginRun) printState(s supervise.Status) {
 
 // open makes the session of the one plugin.
 func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instance, error) {
-	o := r.g.options()
+	o := r.g.bootstrapOptions()
 	o.Logger = r.g.authorLogger()
 	o.Refresh, o.Approve, o.OnState = true, bootstrap.Approve(r.f.approve), r.printState
 	o.OnToolsChanged = func(string) {

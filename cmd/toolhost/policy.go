@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func newExplain(g *globals) *cobra.Command {
+func newExplain(g *options) *cobra.Command {
 	var format, profile string
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [JSON | - | KEY=VALUE...]",
@@ -37,12 +37,12 @@ func newExplain(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) explainCall(ctx context.Context, args []string, format, profile string) error {
+func (g *options) explainCall(ctx context.Context, args []string, format, profile string) error {
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
 		return err
 	}
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Profile = profile
 	c, err := bootstrap.Load(o)
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return c.Untrusted() // so the tool's definition is not known
 	} else if coded {
-		return newRefusal(e, listed(e, tool)+quotingAdvice(e, args[1:]))
+		return newRefusal(e, describeWithHints(e, tool)+quotingAdvice(e, args[1:]))
 	} else if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func previewNote(e policy.Effect) string {
 }
 
 // printDecision prints the decision, and then every rule that was consulted.
-func (g *globals) printDecision(d policy.Decision, note, format string) error {
+func (g *options) printDecision(d policy.Decision, note, format string) error {
 	if format == "json" {
 		_, err := fmt.Fprintf(g.out, "%s\n", sdk.Encode(struct {
 			policy.Decision

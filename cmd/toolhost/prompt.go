@@ -19,7 +19,7 @@ import (
 
 // A prompter asks the person at the terminal. Anything it does not understand is a no.
 type prompter struct {
-	g    *globals
+	g    *options
 	from io.Reader // the terminal
 	in   *bufio.Reader
 	// typed gets the line that is being read; nil when none is. A read cannot be canceled: the next question takes it
@@ -32,7 +32,7 @@ type prompter struct {
 	subject string     // the tool and the plugins; "" if the question is toolhost's own
 }
 
-func newPrompter(g *globals, from io.Reader) *prompter {
+func newPrompter(g *options, from io.Reader) *prompter {
 	s, is := g.err.(*screen)
 	if !is {
 		s = newScreen(g.err)
@@ -63,7 +63,7 @@ func subjectOf(t *host.Tool, via *host.Via) string {
 
 // prompterAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
 // controlling terminal of the process. Without a terminal for the question itself there is none.
-func (g *globals) prompterAt(argumentsWerePiped bool) io.Reader {
+func (g *options) prompterAt(argumentsWerePiped bool) io.Reader {
 	switch {
 	case !isTerminal(g.err):
 		return nil
@@ -228,7 +228,7 @@ func (p *prompter) forgetTyped() {
 }
 
 // agree is confirm for what a flag may have agreed to; unasked is the error without a terminal.
-func (g *globals) agree(ctx context.Context, yes bool, question, refused, unasked string) error {
+func (g *options) agree(ctx context.Context, yes bool, question, refused, unasked string) error {
 	if yes {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (g *globals) agree(ctx context.Context, yes bool, question, refused, unaske
 }
 
 // confirm asks a yes-or-no question of toolhost's own. Anything but a yes is an error with the text refused.
-func (g *globals) confirm(ctx context.Context, person io.Reader, question, refused string) error {
+func (g *options) confirm(ctx context.Context, person io.Reader, question, refused string) error {
 	p := newPrompter(g, person)
 	answered, err := p.open(ctx, "")
 	yes := false

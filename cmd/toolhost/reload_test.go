@@ -23,7 +23,7 @@ import (
 // A project is a configuration that a session reloads when it changes.
 type project struct {
 	t      *testing.T
-	g      *globals
+	g      *options
 	dir    string
 	plugin *versioned
 	now    *bootstrap.Instance
@@ -33,10 +33,10 @@ func newProject(t *testing.T, choose func(*bootstrap.Options)) *project {
 	t.Helper()
 	dir := t.TempDir()
 	p := &project{t: t, dir: dir, plugin: newVersioned(t, dir, "tell")}
-	p.g = &globals{terminal: &terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: io.Discard},
+	p.g = &options{terminal: &terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: io.Discard},
 		config: filepath.Join(dir, "config.hcl"), workdir: dir}
 	p.configure("profile \"a\" {\n  tools = [\"*\"]\n}\n")
-	o := p.g.options()
+	o := p.g.bootstrapOptions()
 	choose(&o)
 	s, err := p.g.open(t.Context(), o)
 	if err != nil {
@@ -250,7 +250,7 @@ func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 // A file that was found here, trusted, and then changed is not used until it is trusted again.
 func TestReloadSessionAsksForTrust(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	g, dir := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}, t.TempDir()
+	g, dir := &options{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}, t.TempDir()
 	t.Chdir(dir)
 	v := newVersioned(t, dir, "tell")
 	write := func(more string) {
@@ -263,7 +263,7 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 	}
 	write("")
 	trust()
-	s, err := g.open(t.Context(), g.options())
+	s, err := g.open(t.Context(), g.bootstrapOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

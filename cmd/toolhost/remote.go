@@ -33,7 +33,7 @@ const maxStops = 2
 
 // callRunning makes the call on a running host. A host that stops just then is tried again, and so is each one that
 // takes its place, however many follow while the call waits for a person.
-func (g *globals) callRunning(ctx context.Context, tool string, arguments json.RawMessage, person io.Reader,
+func (g *options) callRunning(ctx context.Context, tool string, arguments json.RawMessage, person io.Reader,
 	f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
 		return errNoHost
@@ -69,7 +69,7 @@ func (g *globals) callRunning(ctx context.Context, tool string, arguments json.R
 
 // A runningCall is a call on a running host.
 type runningCall struct {
-	g      *globals
+	g      *options
 	r      *runningHost
 	tool   string
 	person io.Reader // nil without a terminal
@@ -85,7 +85,7 @@ func (c *runningCall) describe(ctx context.Context) (string, json.RawMessage, er
 		return "", nil, errInterrupted
 	case errorDetail(err).GetCode() != "":
 		return "", nil, errUndescribed
-	case lost(err):
+	case disconnected(err):
 		return "", nil, errNoHost // nothing was called
 	}
 	return "", nil, remoteError(err)
@@ -122,7 +122,7 @@ func (c *runningCall) call(ctx context.Context, arguments json.RawMessage, watch
 }
 
 // waiting returns what is called when the call waits for a person: it says where the call can be approved.
-func (g *globals) waiting(w *eventPrinter) func() {
+func (g *options) waiting(w *eventPrinter) func() {
 	if w.stream {
 		return func() {} // the status is printed
 	}
@@ -148,7 +148,7 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 		cut()
 	})()
 	stream, err := r.host.Call(lasting, in)
-	if lost(err) || errors.Is(err, io.EOF) { // the request was not sent
+	if disconnected(err) || errors.Is(err, io.EOF) { // the request was not sent
 		return nil, errNoHost
 	}
 	if err != nil {

@@ -42,9 +42,9 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 			}
 		}()
 		for m := first; last == nil; m, last = stream.Recv() {
-			listed := map[string]bool{}
+			open := map[string]bool{}
 			for _, a := range m.Approvals {
-				listed[a.Id] = true
+				open[a.Id] = true
 				q, is := known[a.Id]
 				switch {
 				case a.Outcome != nil && is:
@@ -61,7 +61,7 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 				}
 			}
 			for id, q := range known {
-				if m.Snapshot && !listed[id] { // its end is among what was lost
+				if m.Snapshot && !open[id] { // its end is among what was lost
 					q.ended <- &apiv1.ApprovalOutcome{}
 					delete(known, id)
 				}
@@ -72,7 +72,7 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 }
 
 // answer asks the person at the terminal, unless another approver is faster, and sends the answer.
-func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q waitingQuestion) error {
+func (g *options) answer(ctx context.Context, r *runningHost, p *prompter, q waitingQuestion) error {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan *apiv1.ApprovalOutcome, 1)
@@ -99,7 +99,7 @@ func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q wai
 }
 
 // send sends an answer to the host.
-func (g *globals) send(ctx context.Context, r *runningHost, m *apiv1.AnswerApprovalRequest) {
+func (g *options) send(ctx context.Context, r *runningHost, m *apiv1.AnswerApprovalRequest) {
 	_, err := apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
 	if err != nil && ctx.Err() == nil { // such as another answer that came first
 		fmt.Fprintf(g.err, "toolhost: the answer does not count: %s\n",
@@ -108,7 +108,7 @@ func (g *globals) send(ctx context.Context, r *runningHost, m *apiv1.AnswerAppro
 }
 
 // answerOf asks a question at the terminal.
-func (g *globals) answerOf(ctx context.Context, p *prompter, a *apiv1.Approval) (*apiv1.AnswerApprovalRequest, error) {
+func (g *options) answerOf(ctx context.Context, p *prompter, a *apiv1.Approval) (*apiv1.AnswerApprovalRequest, error) {
 	m := &apiv1.AnswerApprovalRequest{Id: a.Id, Hash: a.Hash, By: terminalName}
 	if a.Kind == apiv1.Approval_KIND_INPUT {
 		answers, err := p.AnswerInput(ctx, convert.ToInputRequest(a))
@@ -166,7 +166,7 @@ func (w answerer) settled(a *apiv1.Approval) *apiv1.AnswerApprovalRequest {
 
 // approveHere answers what a call waits for, and what plugins call during it, until ctx ends. Whatever keeps it from
 // that is said once: others can answer.
-func (g *globals) approveHere(ctx context.Context, r *runningHost, w answerer, callID string) error {
+func (g *options) approveHere(ctx context.Context, r *runningHost, w answerer, callID string) error {
 	all, _, err := r.questions(ctx, func(a *apiv1.Approval) bool { return a.CallId == callID || a.ViaCallId == callID })
 	if err != nil {
 		return remoteError(err)

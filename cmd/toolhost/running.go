@@ -27,20 +27,20 @@ type runningHost struct {
 func (r *runningHost) close() { _ = r.conn.Close() }
 
 // place is where the running host of the command's configuration would be.
-func (g *globals) place(profile string) (local.Place, error) {
+func (g *options) place(profile string) (local.Place, error) {
 	path, err := g.configKey()
 	if err != nil {
 		return local.Place{}, err
 	}
 	if g.servedBefore {
-		path = g.deletedConfig(bootstrap.ConfigPlaces(g.options()), path, profile)
+		path = g.deletedConfig(bootstrap.ConfigPlaces(g.bootstrapOptions()), path, profile)
 	}
 	return local.Find(path, g.workdir, profile)
 }
 
 // deletedConfig is the one of these places, before the one that is found, whose file was deleted while its host runs;
 // otherwise the one that is found.
-func (g *globals) deletedConfig(places []string, found, profile string) string {
+func (g *options) deletedConfig(places []string, found, profile string) string {
 	for _, path := range places {
 		if path == found {
 			break
@@ -54,8 +54,8 @@ func (g *globals) deletedConfig(places []string, found, profile string) string {
 
 // configKey is the path that tells the configuration from others: of its file, which may not exist yet, or not any
 // more while its host still runs; without one, the folder of its plugins.
-func (g *globals) configKey() (string, error) {
-	path, err := bootstrap.ConfigPath(g.options())
+func (g *options) configKey() (string, error) {
+	path, err := bootstrap.ConfigPath(g.bootstrapOptions())
 	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && none.Named {
 		return none.Places[0], nil
 	} else if is {
@@ -66,7 +66,7 @@ func (g *globals) configKey() (string, error) {
 
 // running connects to the running host of the configuration. It returns nil and the reason when there is none that the
 // command may use.
-func (g *globals) running(ctx context.Context, profile string) (r *runningHost, why string) {
+func (g *options) running(ctx context.Context, profile string) (r *runningHost, why string) {
 	switch {
 	case g.standalone:
 		return nil, "--standalone asks for it"
@@ -94,7 +94,7 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 }
 
 // runningOr connects to the running host of the configuration; nil when the command is a host of its own.
-func (g *globals) runningOr(ctx context.Context, profile string) *runningHost {
+func (g *options) runningOr(ctx context.Context, profile string) *runningHost {
 	r, why := g.running(ctx, profile)
 	if r == nil {
 		g.explain("a host of its own, since " + why)
@@ -103,7 +103,7 @@ func (g *globals) runningOr(ctx context.Context, profile string) *runningHost {
 }
 
 // explain says with --verbose which host is used.
-func (g *globals) explain(text string) {
+func (g *options) explain(text string) {
 	if g.verbose {
 		fmt.Fprintf(g.err, "toolhost: uses %s\n", replaceForTerminal(text))
 	}
@@ -143,11 +143,12 @@ type silentError struct{ error }
 // Unwrap gives the code with which a command ends.
 func (e *silentError) Unwrap() error { return &exitError{code: exitUnavailable} }
 
-// errLost means that a host has closed the connection before it said what it serves, such as one that has just ended.
-var errLost = &exitError{exitUnavailable, "the running host closed the connection before it answered; try again"}
+// errDisconnected means that a host has closed the connection before it said what it serves: it may have just ended.
+var errDisconnected = &exitError{exitUnavailable,
+	"the running host closed the connection before it answered; try again"}
 
-// lost reports whether an error of an RPC is that of its connection, and not the host's own refusal.
-func lost(err error) bool {
+// disconnected reports whether an error of an RPC is that of its connection, and not the host's own refusal.
+func disconnected(err error) bool {
 	s, _ := status.FromError(err)
 	return s.Code() == rpc.Unavailable && len(s.Details()) == 0
 }
@@ -155,8 +156,8 @@ func lost(err error) bool {
 // notAnswered is the error of a host that takes connections at the socket of a place, and failed with err to answer
 // within a limit. The host's own refusal stays as it is.
 func notAnswered(place local.Place, limit time.Duration, err error) error {
-	if lost(err) {
-		return errLost // the process that has the lock now may be the next one
+	if disconnected(err) {
+		return errDisconnected // the process that has the lock now may be the next one
 	}
 	h := place.Holder()
 	if status.Code(err) != rpc.DeadlineExceeded || h == nil || h.PID == 0 {
@@ -167,7 +168,7 @@ func notAnswered(place local.Place, limit time.Duration, err error) error {
 }
 
 // connect connects to the running host.
-func (g *globals) connect(ctx context.Context, profile string) (*runningHost, error) {
+func (g *options) connect(ctx context.Context, profile string) (*runningHost, error) {
 	place, err := g.place(profile)
 	if err != nil {
 		return nil, err

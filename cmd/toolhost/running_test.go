@@ -154,10 +154,10 @@ func TestHostThatIsLost(t *testing.T) {
 	}
 	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn), info: &apiv1.GetInfoResponse{}}
 	defer r.close()
-	if _, err := r.getInfo(t.Context(), place, time.Minute); !errors.Is(err, errLost) {
+	if _, err := r.getInfo(t.Context(), place, time.Minute); !errors.Is(err, errDisconnected) {
 		t.Errorf("it is asked what it serves: %v", err)
 	}
-	g := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
+	g := &options{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
 	for _, words := range [][]string{nil, {"x=1"}} {
 		f := callFlags{words: words}
 		if _, err := makeCall(t.Context(), &runningCall{g: g, r: r, tool: "test__a", f: f}, nil, f,
@@ -193,7 +193,7 @@ func TestUnitOfAFolderWithALineBreak(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, manager := range []string{"systemd", "launchd"} {
 		var out strings.Builder
-		g := &globals{terminal: &terminal{out: &stdoutWriter{w: &out}}, workdir: "a\nExecStop=b"}
+		g := &options{terminal: &terminal{out: &stdoutWriter{w: &out}}, workdir: "a\nExecStop=b"}
 		if err := g.printUnit(manager, "", "server", nil); !strings.Contains(fmt.Sprint(err), "a control character") {
 			t.Errorf("%s: %v", manager, err)
 		}

@@ -140,7 +140,7 @@ func TestOneQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	from, typing := io.Pipe()
 	shown := &outputBuffer{}
-	p := newPrompter(&globals{terminal: newTerminal(from, io.Discard, shown)}, from)
+	p := newPrompter(&options{terminal: newTerminal(from, io.Discard, shown)}, from)
 	wait := func(text string) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); !shown.has(text); <-time.After(time.Millisecond) {
@@ -195,7 +195,7 @@ func TestWhatIsHeldBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	const before = "one\r\ntwo" + "\r\x1b[1A\x1b[J" + "a line of the log\n" + "one\r\ntwo" + "\r\x1b[1A\x1b[J"
-	watch := (&globals{terminal: term}).eventPrinter(callFlags{stream: true})
+	watch := (&options{terminal: term}).eventPrinter(callFlags{stream: true})
 	s.draw([]string{"three"})
 	fmt.Fprintln(term.err, "held")
 	fmt.Fprint(term.out, strings.Repeat("r", 2*maxHeld)+"\n")

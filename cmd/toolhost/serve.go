@@ -37,7 +37,7 @@ type serveFlags struct {
 	unit      string
 }
 
-func newServe(g *globals) *cobra.Command {
+func newServe(g *options) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -72,7 +72,7 @@ func newServe(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
+func (g *options) serve(cmd *cobra.Command, f serveFlags) error {
 	ctx := cmd.Context()
 	g.servedBefore = f.showToken || f.stop || f.upgrade
 	switch {
@@ -93,7 +93,7 @@ func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
 	if f.unit != "" {
 		return g.printUnit(f.unit, f.profile, program, args)
 	}
-	c, err := bootstrap.Load(g.options())
+	c, err := bootstrap.Load(g.bootstrapOptions())
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func passedOn(flags *pflag.FlagSet) (args []string) {
 	return args
 }
 
-func (g *globals) showToken(f serveFlags) error {
+func (g *options) showToken(f serveFlags) error {
 	place, err := g.place(f.profile)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (g *globals) showToken(f serveFlags) error {
 var errNoneRunning = &exitError{exitUnavailable, "no host is running for this configuration, work folder and profile"}
 
 // mustRun connects to the running host.
-func (g *globals) mustRun(ctx context.Context, profile string) (*runningHost, error) {
+func (g *options) mustRun(ctx context.Context, profile string) (*runningHost, error) {
 	r, err := g.connect(ctx, profile)
 	if errors.Is(err, local.ErrNotRunning) {
 		return nil, errNoneRunning
@@ -179,7 +179,7 @@ const (
 )
 
 // stopRunning stops the running host, and waits for its end.
-func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
+func (g *options) stopRunning(ctx context.Context, f serveFlags) error {
 	place, err := g.place(f.profile)
 	if err != nil {
 		return err
@@ -232,15 +232,15 @@ func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Durati
 	}
 }
 
-func (g *globals) upgradeRunning(ctx context.Context, f serveFlags) error {
+func (g *options) upgradeRunning(ctx context.Context, f serveFlags) error {
 	r, err := g.mustRun(ctx, f.profile)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	reply, err := r.host.Upgrade(ctx, &apiv1.UpgradeRequest{})
-	if lost(err) {
-		return errLost // such as of one that another upgrade has replaced
+	if disconnected(err) {
+		return errDisconnected // such as of one that another upgrade has replaced
 	}
 	if err != nil {
 		err = remoteError(err)
@@ -262,7 +262,7 @@ type serviceUnit struct {
 }
 
 // printUnit prints a unit of the user's own service manager that serves the configuration in this folder.
-func (g *globals) printUnit(manager, profile, program string, args []string) error {
+func (g *options) printUnit(manager, profile, program string, args []string) error {
 	workdir, err := filepath.Abs(g.workdir)
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func unitName(workdir string, place local.Place) string {
 
 const maxFolderName = 32
 
-func (g *globals) printSystemd(u serviceUnit) {
+func (g *options) printSystemd(u serviceUnit) {
 	quoted := make([]string, len(u.command))
 	for i, word := range u.command {
 		quoted[i] = systemdQuoted(word)
@@ -342,7 +342,7 @@ func systemdQuoted(word string) string {
 	return word
 }
 
-func (g *globals) printLaunchd(u serviceUnit) error {
+func (g *options) printLaunchd(u serviceUnit) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return err

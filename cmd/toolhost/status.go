@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func newStatus(g *globals) *cobra.Command {
+func newStatus(g *options) *cobra.Command {
 	var format, profile string
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -35,13 +35,13 @@ func newStatus(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) status(ctx context.Context, profile, format string) error {
+func (g *options) status(ctx context.Context, profile, format string) error {
 	g.servedBefore = true
 	if r := g.runningOr(ctx, profile); r != nil {
 		defer r.close()
 		return g.statusOf(ctx, r, format)
 	}
-	o := g.options()
+	o := g.bootstrapOptions()
 	o.Refresh, o.Profile = true, profile
 	s, err := g.open(ctx, o)
 	if err != nil {
@@ -107,7 +107,7 @@ func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 }
 
 // printStatus prints the states, and the notices below a table. It returns the error of a status with a problem.
-func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, format string) error {
+func (g *options) printStatus(all []pluginStatus, notices []error, failed bool, format string) error {
 	if format == "json" {
 		return cmp.Or(g.printJSON(all), statusCode(all, failed))
 	}
@@ -143,7 +143,7 @@ func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, 
 }
 
 // printNotices prints a line for each notice.
-func (g *globals) printNotices(notices []error, all []pluginStatus) {
+func (g *options) printNotices(notices []error, all []pluginStatus) {
 	for _, p := range all {
 		own, _ := statusNotices(p.Status)
 		notices = append(notices, own...)
@@ -191,7 +191,7 @@ func missingProtection(all []pluginStatus) (out []error) {
 func number(n int) string { return cmp.Or(positive(n), "-") }
 
 // statusOf shows the states of a running host's plugins.
-func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) error {
+func (g *options) statusOf(ctx context.Context, r *runningHost, format string) error {
 	reply, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
 	if err != nil {
 		return remoteError(err)

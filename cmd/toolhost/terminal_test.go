@@ -148,7 +148,7 @@ func questionAt(t *testing.T, columns, rows uint16, typed string, ask func(conte
 		shown <- string(text)
 	}()
 	from := strings.NewReader(typed)
-	err = ask(t.Context(), newPrompter(&globals{terminal: newTerminal(from, io.Discard, tty)}, from))
+	err = ask(t.Context(), newPrompter(&options{terminal: newTerminal(from, io.Discard, tty)}, from))
 	tty.Close()
 	if err != nil {
 		t.Fatal(err)

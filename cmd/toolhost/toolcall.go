@@ -46,15 +46,15 @@ func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newToolCall(t)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	lost := t.out.failed()
-	code := exitCode(errors.Join(err, lost))
+	writeErr := t.out.failed()
+	code := exitCode(errors.Join(err, writeErr))
 	if code == exitOK {
 		return code
 	}
 	held.writeTo(stderr)
 	t.err = stderr // the error is printed however long the log is
 	t.printError(err)
-	t.printError(lost)
+	t.printError(writeErr)
 	return code
 }
 
@@ -84,7 +84,7 @@ func (h *stderrBuffer) writeTo(w io.Writer) {
 }
 
 func newToolCall(t *terminal) *cobra.Command {
-	g := &globals{terminal: t}
+	g := &options{terminal: t}
 	var profile, approve, session string
 	cmd := &cobra.Command{
 		Use:   callProgram + " TOOL",
@@ -107,7 +107,7 @@ func newToolCall(t *terminal) *cobra.Command {
 			return g.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := g.options()
+			o := g.bootstrapOptions()
 			o.DefaultDir, o.AskTrust = "", nil
 			o.Profile, o.Approve, o.SingleCall, o.Tool = profile, bootstrap.Approve(approve), true, args[0]
 			return g.toolCall(cmd.Context(), args[0], o, session)
@@ -124,7 +124,7 @@ func newToolCall(t *terminal) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {
+func (g *options) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {
 	if isTerminal(g.in) {
 		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost " +
 			"call " + tool + " JSON")
@@ -158,7 +158,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 }
 
 // toolCallRunning makes the call of toolhost-call on a running host.
-func (g *globals) toolCallRunning(ctx context.Context, tool string, arguments json.RawMessage, profile,
+func (g *options) toolCallRunning(ctx context.Context, tool string, arguments json.RawMessage, profile,
 	session string) error {
 	if !utf8.Valid(arguments) { // a message cannot have them, as for call
 		return errNoHost
@@ -185,7 +185,7 @@ func (g *globals) toolCallRunning(ctx context.Context, tool string, arguments js
 	return g.printToolCall(result, "")
 }
 
-func (g *globals) printToolCall(r *host.Result, approve bootstrap.Approve) error {
+func (g *options) printToolCall(r *host.Result, approve bootstrap.Approve) error {
 	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil

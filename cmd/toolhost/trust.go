@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-func newTrust(g *globals) *cobra.Command {
+func newTrust(g *options) *cobra.Command {
 	var revoke, list bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
@@ -50,8 +50,8 @@ func newTrust(g *globals) *cobra.Command {
 }
 
 // trustFile trusts a file that a person chose, after printing what it would run and loosen.
-func (g *globals) trustFile(ctx context.Context, path string) error {
-	o := g.options()
+func (g *options) trustFile(ctx context.Context, path string) error {
+	o := g.bootstrapOptions()
 	o.Config = path
 	c, err := bootstrap.Load(o)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (g *globals) trustFile(ctx context.Context, path string) error {
 	return nil
 }
 
-func (g *globals) revokeTrust(path string) error {
+func (g *options) revokeTrust(path string) error {
 	was, err := bootstrap.RevokeTrust(path)
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (g *globals) revokeTrust(path string) error {
 	return nil
 }
 
-func (g *globals) listTrusted() error {
+func (g *options) listTrusted() error {
 	files, err := bootstrap.TrustedFiles()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (g *globals) listTrusted() error {
 }
 
 // askTrust asks the person at the terminal; nil if there is none.
-func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.TrustRequest) (bool, error) {
+func (g *options) askTrust(person io.Reader) func(context.Context, *bootstrap.TrustRequest) (bool, error) {
 	if person == nil {
 		return nil
 	}

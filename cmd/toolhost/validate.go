@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-func newValidate(g *globals) *cobra.Command {
+func newValidate(g *options) *cobra.Command {
 	v := &validation{}
 	cmd := &cobra.Command{
 		Use:   "validate",
@@ -39,7 +39,7 @@ func newValidate(g *globals) *cobra.Command {
 
 // A validation has the findings of one run of validate.
 type validation struct {
-	g      *globals
+	g      *options
 	start  bool
 	format string
 
@@ -61,7 +61,7 @@ type problem struct {
 }
 
 // problemsIn splits an error into problems.
-func (g *globals) problemsIn(err error) []problem {
+func (g *options) problemsIn(err error) []problem {
 	out := []problem{}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range several.Unwrap() {

@@ -38,12 +38,12 @@ func (w *Watch) Next(ctx context.Context) (Change, error) {
 		w.fresh = false
 		return Change{Snapshot: true, Questions: w.queue.List()}, nil
 	}
-	changes, lost, err := w.follow.Next(ctx)
+	changes, dropped, err := w.follow.Next(ctx)
 	if err != nil {
 		return Change{}, err
 	}
-	if lost > 0 {
-		return Change{Snapshot: true, Questions: w.queue.List(), Lost: lost}, nil
+	if dropped > 0 {
+		return Change{Snapshot: true, Questions: w.queue.List(), Lost: dropped}, nil
 	}
 	return Change{Questions: changes}, nil
 }

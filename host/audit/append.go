@@ -28,7 +28,7 @@ func (l *Log) Append(r Record) error {
 		return refused(l.path, err)
 	}
 	if r.Later && l.writeLater(next) {
-		if l.lost.Load() != nil {
+		if l.onLost.Load() != nil {
 			return nil
 		}
 		return l.queue.takeError()

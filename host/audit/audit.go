@@ -40,8 +40,8 @@ type Log struct {
 	redact  *redact.Redactor
 	recent  recentTexts
 
-	queue queue
-	lost  atomic.Pointer[func(records int, err error)] // see OnLost
+	queue  queue
+	onLost atomic.Pointer[func(records int, err error)] // see OnLost
 
 	mu         sync.Mutex
 	file, head *os.File     // nil once closed
@@ -201,10 +201,10 @@ func checkRecord(f *os.File) error {
 // that error for another record then. Nil ends it. f must not block: other records wait.
 func (l *Log) OnLost(f func(records int, err error)) {
 	if f == nil {
-		l.lost.Store(nil)
+		l.onLost.Store(nil)
 		return
 	}
-	l.lost.Store(&f)
+	l.onLost.Store(&f)
 }
 
 // LeavesArguments says that Append does not change the arguments that it is given.

@@ -245,7 +245,7 @@ func (l *Log) write(waiting []*pending, later []*line) (synced bool) {
 
 // reportLost reports records for later that were not written, at once or with the next record.
 func (l *Log) reportLost(missing int, err error) {
-	if f := l.lost.Load(); f != nil {
+	if f := l.onLost.Load(); f != nil {
 		(*f)(missing, err)
 	}
 	err = fmt.Errorf("%d records of calls are missing: %w", missing, err)
@@ -282,7 +282,7 @@ func (l *Log) closeQueue() error {
 		q.idle.Broadcast()
 		q.mu.Unlock()
 	}()
-	if l.lost.Load() != nil {
+	if l.onLost.Load() != nil {
 		q.err.Store(nil) // it was reported
 	}
 	for later := q.takeLater(); len(later) > 0; later = q.takeLater() {
@@ -296,7 +296,7 @@ func (l *Log) closeQueue() error {
 		}
 		err := fmt.Errorf("%w; %d more were not tried", *q.err.Load(), missing)
 		q.err.Store(&err)
-		if f := l.lost.Load(); f != nil {
+		if f := l.onLost.Load(); f != nil {
 			(*f)(missing, err)
 		}
 	}

@@ -12,34 +12,34 @@ import (
 	"os"
 )
 
-// A snapshot is a log at one moment: its head and its size belong together. Later records are not part of it.
-type snapshot struct {
+// A view is a log at one moment: its head and its size belong together. Later records are not part of it.
+type view struct {
 	file    *os.File
 	size    int64
 	head    Head
 	headErr error // nil if there is a head
 }
 
-// openSnapshot takes a snapshot of the log at path. The caller closes its file.
-func openSnapshot(path string) (*snapshot, error) {
+// openView takes a view of the log at path. The caller closes its file.
+func openView(path string) (*view, error) {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
-		return nil, lost(path, err)
+		return nil, missingLogError(path, err)
 	}
-	s := &snapshot{file: f}
+	s := &view{file: f}
 	if err := s.take(headPath(path)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return s, nil
 }
 
-// A lostError is the error of a log that is missing while its head is there.
-type lostError struct {
+// A removedLogError is the error of a log that is missing while its head is there.
+type removedLogError struct {
 	path string
 	head Head
 }
 
-func (e *lostError) Error() string {
+func (e *removedLogError) Error() string {
 	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, "+
 		"or move the head away as well", e.path, e.head.records())
 }
@@ -48,11 +48,11 @@ func (e *lostError) Error() string {
 // where one was removed.
 func Exists(path string) error {
 	_, err := os.Stat(path)
-	return lost(path, err)
+	return missingLogError(path, err)
 }
 
-// lost distinguishes a log that was removed from one that never was: the head of the first knows records.
-func lost(path string, err error) error {
+// missingLogError distinguishes a log that was removed from one that never was: the head of the first knows records.
+func missingLogError(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -62,12 +62,12 @@ func lost(path string, err error) error {
 	}
 	defer f.Close()
 	if head, headErr := readHead(f); headErr == nil && head.Seq > 0 {
-		return &lostError{path: path, head: head}
+		return &removedLogError{path: path, head: head}
 	}
 	return err
 }
 
-func (s *snapshot) take(headPath string) error {
+func (s *view) take(headPath string) error {
 	if err := lockForReading(s.file); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *snapshot) take(headPath string) error {
 // Verify reports them. An error ends the iteration.
 func Read(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s, err := openSnapshot(path)
+		s, err := openView(path)
 		if err != nil {
 			yield(Record{}, err)
 			return
@@ -199,7 +199,7 @@ func Tail(path string, n int) ([]Record, error) {
 	if n < 1 {
 		return nil, errors.New("the number of records must be above zero")
 	}
-	s, err := openSnapshot(path)
+	s, err := openView(path)
 	if err != nil {
 		return nil, err
 	}

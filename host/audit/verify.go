@@ -11,8 +11,8 @@ import (
 // long the log is, and does not read what is written meanwhile. A log that is missing while its head is there is a
 // problem of the report. The error is for a log that cannot be read, or never existed (fs.ErrNotExist).
 func Verify(path string) (Report, error) {
-	s, err := openSnapshot(path)
-	if gone, ok := errors.AsType[*lostError](err); ok {
+	s, err := openView(path)
+	if gone, ok := errors.AsType[*removedLogError](err); ok {
 		r := Report{Last: Head{Hash: noHash}}
 		r.add(0, FaultHead, "the record is gone, and its head knows %s: it was removed, or moved without its head",
 			gone.head.records())

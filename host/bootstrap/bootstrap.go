@@ -136,11 +136,11 @@ type Instance struct {
 	metrics metric.MeterProvider
 
 	reloading sync.Mutex // held by Reload
-	current   atomic.Pointer[snapshot]
+	current   atomic.Pointer[activeConfiguration]
 }
 
-// A snapshot is the state in use until the next reload.
-type snapshot struct {
+// An activeConfiguration is the state in use until the next reload.
+type activeConfiguration struct {
 	*Plugins
 	specs     []supervise.Spec // of the plugins that Options select
 	processes []*supervise.Process
@@ -186,7 +186,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	if err := o.Approve.check(); err != nil {
 		return nil, err
 	}
-	s := &snapshot{Plugins: p, trusted: c.Trusted()}
+	s := &activeConfiguration{Plugins: p, trusted: c.Trusted()}
 	switch {
 	case !s.trusted && !o.Offline:
 		return nil, c.Untrusted()
@@ -340,7 +340,7 @@ func (i *Instance) plugins(processes []*supervise.Process) map[string]host.Plugi
 }
 
 // hostOptions are the options of the host, and the filter of the profile.
-func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown host.Filter, err error) {
+func (i *Instance) hostOptions(s *activeConfiguration, rules bool) (out host.Options, shown host.Filter, err error) {
 	profile, err := s.profile(i.options.Profile)
 	if err != nil {
 		return out, shown, err
@@ -424,7 +424,7 @@ func (i *Instance) onState(status supervise.Status) {
 }
 
 // announce reports what was left out, and what is not locked.
-func (i *Instance) announce(s *snapshot) {
+func (i *Instance) announce(s *activeConfiguration) {
 	for _, err := range s.Problems {
 		i.notice(NoticeLeftOut, "", err)
 	}

@@ -22,7 +22,7 @@ type record struct {
 	err     error     // of the last attempt to open it
 	tried   time.Time // when that attempt ended
 
-	lost atomic.Pointer[func(records int, err error)] // see OnLost
+	onLost atomic.Pointer[func(records int, err error)] // see OnLost
 
 	mu     sync.Mutex // held to queue for the writer, and to end it
 	later  chan *audit.Record
@@ -42,8 +42,8 @@ func newRecord(path, dir string, o audit.Options) *record {
 func (r *record) write(later <-chan *audit.Record) {
 	for a := range later {
 		err := r.Append(*a)
-		if lost := r.lost.Load(); err != nil && lost != nil {
-			(*lost)(1, err)
+		if onLost := r.onLost.Load(); err != nil && onLost != nil {
+			(*onLost)(1, err)
 		}
 		if err != nil && r.closing() {
 			return
@@ -82,7 +82,7 @@ func (r *record) OnLost(f func(records int, err error)) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	explained := func(records int, err error) { f(records, r.explain(err)) }
-	r.lost.Store(&f)
+	r.onLost.Store(&f)
 	if log := r.log.Load(); log != nil {
 		log.OnLost(explained)
 	}
@@ -106,8 +106,8 @@ func (r *record) opened() (*audit.Log, error) {
 		if err == nil {
 			log, err = audit.Open(path, r.options)
 		}
-		if lost := r.lost.Load(); log != nil && lost != nil {
-			log.OnLost(func(records int, err error) { (*lost)(records, r.explain(err)) })
+		if onLost := r.onLost.Load(); log != nil && onLost != nil {
+			log.OnLost(func(records int, err error) { (*onLost)(records, r.explain(err)) })
 		}
 		r.log.Store(log)
 		r.err, r.tried = err, time.Now()
@@ -127,8 +127,8 @@ func (r *record) plugin(s supervise.Status) {
 	if a.Kind == "" || s.Generation == 0 {
 		return
 	}
-	if lost := r.lost.Load(); !r.queue(a) && lost != nil {
-		(*lost)(1, errFullQueue)
+	if onLost := r.onLost.Load(); !r.queue(a) && onLost != nil {
+		(*onLost)(1, errFullQueue)
 	}
 }
 

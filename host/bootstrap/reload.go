@@ -99,7 +99,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 }
 
 // reread reads the configuration, and finds the plugins.
-func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error) {
+func (i *Instance) reread(ctx context.Context, old *activeConfiguration) (*activeConfiguration, error) {
 	found := old.Plugins
 	if !old.builtin {
 		c := &Configuration{options: old.options, redactor: i.redactor}
@@ -118,7 +118,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 	if ctx.Err() != nil { // an interrupted discovery did not find all plugins
 		return nil, ctx.Err()
 	}
-	next := &snapshot{Plugins: found, trusted: found.Trusted(), specs: found.selected(i.options.Plugins)}
+	next := &activeConfiguration{Plugins: found, trusted: found.Trusted(), specs: found.selected(i.options.Plugins)}
 	if len(found.Problems) > 0 { // a folder that is temporarily unreadable ends no plugin
 		for _, spec := range old.specs {
 			if next.spec(spec.Name).Name == "" {
@@ -136,7 +136,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 }
 
 // spec is the spec of a plugin; the zero value if there is none.
-func (s *snapshot) spec(name string) supervise.Spec {
+func (s *activeConfiguration) spec(name string) supervise.Spec {
 	for _, spec := range s.specs {
 		if spec.Name == name {
 			return spec
@@ -192,7 +192,7 @@ func (i *Instance) Watch(ctx context.Context) {
 }
 
 // watched are the files that a reload reads.
-func (s *snapshot) watched() (files []watchedFile) {
+func (s *activeConfiguration) watched() (files []watchedFile) {
 	paths := slices.Concat([]string{systemPolicy}, s.PluginDirs)
 	if s.Path != "" {
 		paths = append(paths, s.Path, filepath.Join(s.Dir, lockfile.Name))
@@ -218,7 +218,7 @@ func (s *snapshot) watched() (files []watchedFile) {
 }
 
 // noteFiles records the states of the watched files; for the configuration, the state before it was read.
-func (s *snapshot) noteFiles() {
+func (s *activeConfiguration) noteFiles() {
 	s.asRead = maps.Clone(s.Configuration.asRead)
 	if s.asRead == nil {
 		s.asRead = map[string]string{}
@@ -231,7 +231,7 @@ func (s *snapshot) noteFiles() {
 }
 
 // programs are the states of the files of each plugin.
-func (s *snapshot) programs() map[string]map[string]string {
+func (s *activeConfiguration) programs() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, spec := range s.specs {
 		out[spec.Name] = statesOf(filesOf(spec, s.options.Workdir))

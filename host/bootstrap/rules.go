@@ -22,7 +22,7 @@ var systemPolicy = "/etc/toolhost/policy.hcl"
 
 // policy joins all the rules that apply: the machine's, the user's, the configuration's, the profile's. Those of an
 // untrusted configuration can only tighten.
-func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
+func (s *activeConfiguration) policy(profile *config.Profile) (*policy.Policy, error) {
 	standing, err := standingRules()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func policyFile(path string, load func(string) (*config.PolicyFile, error)) ([]p
 }
 
 // profile finds a profile of the configuration by its name; "" is none.
-func (s *snapshot) profile(name string) (*config.Profile, error) {
+func (s *activeConfiguration) profile(name string) (*config.Profile, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -58,7 +58,7 @@ type pluginTools struct {
 	tools    []*host.Tool
 	problems []error
 	wanted   time.Time // first, by a list
-	listed   bool      // it was asked, whether or not it answered
+	asked    bool      // it was asked, whether or not it answered
 	running  bool      // it is being asked
 	again    bool      // it has changed meanwhile
 	failed   int       // how often in a row
@@ -147,7 +147,7 @@ func (c *catalog) ask(label string, p *pluginTools) {
 		c.rebuild() // before who waits for this plugin looks at the list
 		c.mu.Lock()
 		again, p.again = p.again && c.ctx.Err() == nil, false
-		p.listed, p.running = true, again
+		p.asked, p.running = true, again
 		if p.failed > 0 && !again && c.ctx.Err() == nil {
 			wait := min(retryMost, retryFirst<<min(p.failed-1, 10))
 			p.retry = time.AfterFunc(wait, func() { c.refresh(label) })
@@ -206,8 +206,8 @@ func (c *catalog) wait(ctx context.Context, patience time.Duration) (served *ser
 		}
 		var until time.Time
 		for _, p := range c.plugins {
-			complete = complete && p.listed && p.failed == 0
-			if p.listed {
+			complete = complete && p.asked && p.failed == 0
+			if p.asked {
 				continue
 			}
 			if p.wanted.IsZero() {

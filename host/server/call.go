@@ -135,7 +135,7 @@ type eventQueue struct {
 	mu      sync.Mutex
 	waiting []queuedEvent
 	bytes   int
-	lost    map[int]int32 // by call
+	dropped map[int]int32 // by call
 }
 
 type queuedEvent struct {
@@ -181,15 +181,15 @@ func (q *eventQueue) put(one queuedEvent) {
 			i++
 			continue
 		}
-		if q.lost == nil {
-			q.lost = map[int]int32{}
+		if q.dropped == nil {
+			q.dropped = map[int]int32{}
 		}
-		q.lost[old.index] += 1 + old.event.Lost
+		q.dropped[old.index] += 1 + old.event.Lost
 		q.bytes -= old.size
 		q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
 	}
-	one.event.Lost = q.lost[one.index]
-	delete(q.lost, one.index)
+	one.event.Lost = q.dropped[one.index]
+	delete(q.dropped, one.index)
 	q.bytes += one.size
 	q.waiting = append(q.waiting, one)
 }

@@ -40,16 +40,16 @@ func (s *hostService) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.W
 		return err
 	}
 	for {
-		changes, lost, err := w.Next(ctx)
+		changes, dropped, err := w.Next(ctx)
 		if err != nil {
 			return err
 		}
-		for len(changes) > 0 || lost > 0 {
+		for len(changes) > 0 || dropped > 0 {
 			n := min(len(changes), maxMessage)
-			if err := stream.Send(&apiv1.WatchCallsResponse{Calls: changes[:n], Lost: int32(lost)}); err != nil {
+			if err := stream.Send(&apiv1.WatchCallsResponse{Calls: changes[:n], Lost: int32(dropped)}); err != nil {
 				return err
 			}
-			changes, lost = changes[n:], 0
+			changes, dropped = changes[n:], 0
 		}
 	}
 }

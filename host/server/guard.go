@@ -217,7 +217,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
-		if s.leaving.Err() != nil {
+		if s.handedOver.Err() != nil {
 			w.Header().Set("Connection", "close")
 		}
 		ctx := context.WithValue(r.Context(), principalKey{}, p)

@@ -167,9 +167,9 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-	case <-s.leaving.Done():
+	case <-s.handedOver.Done():
 	}
-	if s.leaving.Err() != nil {
+	if s.handedOver.Err() != nil {
 		err = nil // Leave has closed the listeners
 		select {
 		case <-time.After(LeaveTime):
@@ -207,7 +207,7 @@ const LeaveTime = 2 * time.Second
 // connections that there are, so that no request is lost on its way: each is closed with its next answer. Serve returns
 // when the calls have ended.
 func (s *Server) Leave() {
-	s.leave()
+	s.handOver()
 	s.mu.Lock() // they are closed before it returns: who is sent to the successor must not come back here
 	defer s.mu.Unlock()
 	for _, l := range s.listeners {

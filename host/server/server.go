@@ -86,10 +86,10 @@ type Server struct {
 	// stopping ends watches, and new calls are refused from then on.
 	stopping context.Context
 	stop     context.CancelFunc
-	// leaving ends when another process takes over.
-	leaving context.Context
-	leave   context.CancelFunc
-	asked   atomic.Int64 // when the last request of a client came, as Unix time in nanoseconds
+	// handedOver ends when another process takes over.
+	handedOver context.Context
+	handOver   context.CancelFunc
+	asked      atomic.Int64 // when the last request of a client came, as Unix time in nanoseconds
 
 	mu        sync.Mutex
 	listeners []Listener
@@ -129,7 +129,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.leaving, s.leave = context.WithCancel(context.Background())
+	s.handedOver, s.handOver = context.WithCancel(context.Background())
 	s.asked.Store(s.started.UnixNano())
 	s.handler = s.routes()
 	return s, nil

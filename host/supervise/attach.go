@@ -137,10 +137,10 @@ func follow(pid int) (*child, error) {
 		return nil, fmt.Errorf("process %d cannot be found: %w", pid, err)
 	}
 	left := make(chan struct{})
-	leave := sync.OnceFunc(func() { close(left) })
+	detach := sync.OnceFunc(func() { close(left) })
 	c := &child{pid: pid, handle: handle, containment: "none", attached: true, programEnded: make(chan struct{}),
 		treeEnded: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
-		killAll: leave}
+		killAll: detach}
 	close(c.stderrRead)
 	go func() {
 		poll := time.NewTicker(attachPoll)

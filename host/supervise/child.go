@@ -46,7 +46,7 @@ type child struct {
 	mu         sync.Mutex
 	over       bool
 	exit       proctree.Exit // once it has died
-	lost       error         // once it is over: it could not be followed to its end
+	followErr  error         // once it is over: it could not be followed to its end
 	killReason string        // why the host killed it, or ""
 }
 
@@ -144,7 +144,7 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 	case err = <-started:
 	case <-ended:
 		if len(started) == 0 {
-			return nil, cmp.Or(c.lost, errEnded)
+			return nil, cmp.Or(c.followErr, errEnded)
 		}
 		err = <-started
 	}
@@ -157,10 +157,10 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 
 // setExit records how the program ended: with its own end, and again with the end of its tree, when it is known whether
 // that could be followed.
-func (c *child) setExit(exit proctree.Exit, lost error) {
+func (c *child) setExit(exit proctree.Exit, followErr error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.exit, c.lost = exit, lost
+	c.exit, c.followErr = exit, followErr
 	if !isClosed(c.programEnded) {
 		close(c.programEnded)
 	}

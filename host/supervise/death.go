@@ -48,9 +48,9 @@ func (c *child) exitError(phrase string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch text := c.endText() + phrase; {
-	case errors.Is(c.lost, proctree.ErrLoose), errors.Is(c.lost, proctree.ErrLeft):
+	case errors.Is(c.followErr, proctree.ErrLoose), errors.Is(c.followErr, proctree.ErrLeft):
 		return errors.New(text + "; processes that it started may still run")
-	case errors.Is(c.lost, proctree.ErrLost):
+	case errors.Is(c.followErr, proctree.ErrLost):
 		return errors.New(text + "; the kernel has ended all processes that it started")
 	default:
 		return errors.New(text)
@@ -58,16 +58,16 @@ func (c *child) exitError(phrase string) error {
 }
 
 func (c *child) endText() string {
-	launcher, lost := errors.AsType[*proctree.LauncherError](c.lost)
+	launcher, byLauncher := errors.AsType[*proctree.LauncherError](c.followErr)
 	switch {
 	case c.killReason != "" && c.attached:
 		return c.killReason + ", and the host has left it"
 	case c.killReason != "":
 		return c.killReason + " and was killed"
-	case lost:
+	case byLauncher:
 		return "killed by SIGKILL, because its launcher " + launcher.Fate
 	case c.exit.Signal == 0 && c.exit.Code < 0:
-		return fmt.Sprint(c.lost)
+		return fmt.Sprint(c.followErr)
 	}
 	return exitText(c.exit)
 }
@@ -75,7 +75,7 @@ func (c *child) endText() string {
 // exitedSilently reports whether the process ended by itself and had printed nothing on standard error.
 func (c *child) exitedSilently() bool {
 	c.mu.Lock()
-	ended := c.killReason == "" && c.lost == nil && c.exit.Signal == 0
+	ended := c.killReason == "" && c.followErr == nil && c.exit.Signal == 0
 	c.mu.Unlock()
 	return ended && len(c.tail.last(1)) == 0
 }
@@ -97,7 +97,7 @@ func (c *child) addExitFacts(facts map[string]any) {
 	switch {
 	case c.exit.Signal != 0:
 		facts["signal"] = c.exit.SignalName()
-	case errors.Is(c.lost, proctree.ErrLost):
+	case errors.Is(c.followErr, proctree.ErrLost):
 		facts["signal"] = "SIGKILL"
 	default:
 		facts["exit_code"] = c.exit.Code

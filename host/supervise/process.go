@@ -47,7 +47,7 @@ type Process struct {
 	calls       atomic.Int64 // that run now
 	cacheHits   atomic.Int64 // lists of tools that the cache had
 	cacheMisses atomic.Int64
-	status      atomic.Pointer[snapshot]
+	status      atomic.Pointer[storedStatus]
 	description atomic.Pointer[sdk.Description]
 
 	mu          sync.Mutex

@@ -86,8 +86,8 @@ func TestStandbyTakesOverFromAProcessThatTheHostKills(t *testing.T) {
 		t.Errorf("process %s served the call, not the standby %d", pid, second)
 	}
 	<-g.child.launcherEnded
-	if exit, lost := g.child.exit, g.child.lost; lost != nil || exit.Signal != syscall.SIGKILL {
-		t.Errorf("the process ended with %v, %v", exit, lost)
+	if exit, err := g.child.exit, g.child.followErr; err != nil || exit.Signal != syscall.SIGKILL {
+		t.Errorf("the process ended with %v, %v", exit, err)
 	}
 }
 

@@ -53,8 +53,8 @@ type Status struct {
 
 const statusLines = 5 // how many lines Status.Stderr has
 
-// A snapshot is a status without the parts that change from moment to moment, and the sources of those.
-type snapshot struct {
+// A storedStatus is a status without the parts that change from moment to moment, and the sources of those.
+type storedStatus struct {
 	Status
 	running *generation // or nil
 	crashes crashHistory
@@ -94,7 +94,7 @@ func (m *stateMachine) storeStatus() Status {
 	if m.state == Backoff || m.state == Quarantined {
 		s.RetryAt = m.retryAt
 	}
-	m.p.status.Store(&snapshot{s, m.current, m.crashes, m.readyAt, m.ran})
+	m.p.status.Store(&storedStatus{s, m.current, m.crashes, m.readyAt, m.ran})
 	return s
 }
 
@@ -153,9 +153,9 @@ type events struct {
 
 // A subscriber is a channel that the publisher may also receive from, to make room.
 type subscriber struct {
-	events chan Event
-	lost   int
-	stop   func() bool // ends the watch of the subscriber's context
+	events  chan Event
+	dropped int
+	stop    func() bool // ends the watch of the subscriber's context
 }
 
 func (e *events) subscribe(ctx context.Context) <-chan Event {
@@ -192,16 +192,16 @@ func (e *events) publish(one Event) {
 
 func (s *subscriber) send(one Event) {
 	for {
-		one.Lost = s.lost
+		one.Lost = s.dropped
 		select {
 		case s.events <- one:
-			s.lost = 0
+			s.dropped = 0
 			return
 		default:
 		}
 		select {
 		case oldest := <-s.events:
-			s.lost += 1 + oldest.Lost
+			s.dropped += 1 + oldest.Lost
 		default: // the reader was faster
 		}
 	}

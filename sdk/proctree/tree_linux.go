@@ -234,14 +234,14 @@ func (t *tree) result() (Exit, error) {
 	case r.Left > 0:
 		return exit, fmt.Errorf("%q: %w: %d after %v (pid %s)", t.name, ErrLeft, r.Left, launcher.SweepLimit, t.leftPIDs())
 	case !r.Ended:
-		return exit, t.lost()
+		return exit, t.endWithoutReport()
 	}
 	return exit, nil
 }
 
-// lost handles a launcher that ended without a report. The kernel has killed the program, and everything in a
-// namespace. Otherwise the process group of the program is known to us, and processes that left it have the mark.
-func (t *tree) lost() error {
+// endWithoutReport handles a launcher that ended without a report. The kernel has killed the program, and everything
+// in a namespace. Otherwise the process group of the program is known to us, and processes that left it have the mark.
+func (t *tree) endWithoutReport() error {
 	if t.endedByKernel() {
 		return fmt.Errorf("%w; %w, and the kernel has ended all processes it started", t.fate(), ErrLost)
 	}

@@ -82,12 +82,12 @@ func (s *PluginService) Watch(ctx context.Context, _ *connect.Request[apiv1.Watc
 		return err
 	}
 	for {
-		names, lost, err := w.Next(ctx)
+		names, dropped, err := w.Next(ctx)
 		if err != nil {
 			return err
 		}
-		reply := &apiv1.WatchPluginsResponse{Lost: int32(lost)}
-		everything := lost > 0 || slices.Contains(names, "")
+		reply := &apiv1.WatchPluginsResponse{Lost: int32(dropped)}
+		everything := dropped > 0 || slices.Contains(names, "")
 		for _, p := range s.instance.Processes() {
 			if everything || slices.Contains(names, p.Name()) {
 				reply.Plugins = append(reply.Plugins, s.plugin(ctx, p))
