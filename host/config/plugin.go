@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -195,12 +194,10 @@ func (r *reader) descriptions(in *hclfile.Body) map[string]string {
 	return out
 }
 
-var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
-
 // aliases reads the other names of a tool. An alias that another tool has too is reported with both.
 func (r *reader) aliases(in *hclfile.Body, tool string) []string {
 	names, _ := in.Texts("aliases", func(s string) (problem, hint string) {
-		if !aliasPattern().MatchString(s) {
+		if !toolname.Alias().MatchString(s) {
 			return "is not a name for a tool",
 				`a name has at most 64 letters, digits, "_" and "-", and begins with a letter or "_"`
 		}

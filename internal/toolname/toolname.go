@@ -26,6 +26,9 @@ func Limit(plugin string) int {
 	return max(31, min(61, 64-len("__")-len(plugin)))
 }
 
+// Alias matches names that every model vendor accepts.
+var Alias = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
 var fitting = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Fit makes a tool name of any text, which stays unchanged where it fits. It depends on the text alone, so that no
