@@ -121,31 +121,17 @@ func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 	if c == nil {
 		c = &Catalog{host: p.host}
 	}
-	type foundTool struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"input_schema"`
-	}
-	var found struct {
-		Tools       []foundTool `json:"tools"`
-		NotSearched []string    `json:"not_searched,omitempty"`
-	}
+	var found toolsearch.Found
 	ctx, cancel := context.WithTimeout(ctx, searchListing)
 	defer cancel()
 	hits, problems := c.search(ctx, in.Query, firstPositive(in.Limit, 5))
 	for _, hit := range hits {
-		found.Tools = append(found.Tools, foundTool{hit.Tool.Name, hit.Tool.Description, hit.Tool.InputSchema})
+		found.Tools = append(found.Tools, toolsearch.FoundTool{Name: hit.Tool.Name, Description: hit.Tool.Description,
+			InputSchema: hit.Tool.InputSchema})
 		c.deferral.add(hit.Tool.Name)
 	}
 	found.NotSearched = notSearched(problems)
-	switch {
-	case len(found.Tools) > 0:
-		return sdk.JSON(found), nil
-	case len(found.NotSearched) > 0:
-		return sdk.Textf("No tool fits of those that are known by now. Not searched: %s. Search again in a moment for "+
-			"tools of a plugin that is still starting.", strings.Join(found.NotSearched, "; ")), nil
-	}
-	return sdk.Text("No tool fits. Try other words for what it should do, or fewer."), nil
+	return found.Result(), nil
 }
 
 // maxNotSearched is how many plugins that were not searched a result names.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/toolsearch"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -78,32 +79,20 @@ func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMes
 
 // onlyServed takes tools that cannot be called here out of the result of a search, such as those of one name.
 func (e *endpoint) onlyServed(out *host.Result) {
-	type foundTool struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"input_schema"`
-	}
-	var found struct {
-		Tools       []foundTool `json:"tools"`
-		NotSearched []string    `json:"not_searched,omitempty"`
-	}
+	var found toolsearch.Found
 	if json.Unmarshal(out.Structured, &found) != nil { // there is none when nothing was found
 		return
 	}
 	served := e.catalog.now() // after the search, which finds tools of plugins that have just been listed
-	tools := found.Tools
-	found.Tools = []foundTool{}
-	for _, t := range tools {
-		if served.full[t.Name] != nil {
-			found.Tools = append(found.Tools, foundTool{t.Name, t.Description, objectSchema(t.InputSchema)})
-		}
+	found.Tools = slices.DeleteFunc(found.Tools, func(t toolsearch.FoundTool) bool { return served.full[t.Name] == nil })
+	for i := range found.Tools {
+		found.Tools[i].InputSchema = objectSchema(found.Tools[i].InputSchema)
 	}
+	shown := sdk.JSON(found)
 	if len(found.Tools)+len(found.NotSearched) == 0 {
-		out.Structured, out.Content = nil, sdk.Text("No tool fits. Try other words for what it should do, or fewer.").Content
-		return
+		shown = found.Result()
 	}
-	out.Structured = sdk.Encode(found)
-	out.Content = sdk.Text(string(out.Structured)).Content
+	out.Structured, out.Content = shown.Structured, shown.Content
 }
 
 // unwrapDeferred returns the name and the arguments of the tool that a call of the call tool is for.

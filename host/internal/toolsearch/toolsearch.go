@@ -189,3 +189,28 @@ func (t term) misspelled(d *Document) (largest float64) {
 	}
 	return largest
 }
+
+// Found is what a search tells a model.
+type Found struct {
+	Tools       []FoundTool `json:"tools"`
+	NotSearched []string    `json:"not_searched,omitempty"` // which plugins, and why
+}
+
+// A FoundTool is what a model needs to call a tool.
+type FoundTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// Result is the result of the search tool.
+func (f *Found) Result() *sdk.Result {
+	switch {
+	case len(f.Tools) > 0:
+		return sdk.JSON(f)
+	case len(f.NotSearched) > 0:
+		return sdk.Textf("No tool fits of those that are known by now. Not searched: %s. Search again in a moment for "+
+			"tools of a plugin that is still starting.", strings.Join(f.NotSearched, "; "))
+	}
+	return sdk.Text("No tool fits. Try other words for what it should do, or fewer.")
+}
