@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/idlemem"
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -116,10 +117,10 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	ctx, calling := c.enter(ctx, stageCall)
 	r.TraceParent, r.TraceState = traceParent(ctx)
 	result, err := c.Definition.plugin.Call(ctx, r)
-	if result == nil && asError(err) == nil { // as the sdk says it
-		err = &sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Outcome: sdk.OutcomeUnknown,
-			Message:    "the tool " + c.Tool + " has run, but returned neither a result nor an error",
-			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it."}
+	if result == nil && asError(err) == nil {
+		e := &sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Outcome: sdk.OutcomeUnknown}
+		e.Message, e.Suggestion = wire.NoResult(c.Tool)
+		err = e
 	}
 	if calling.of != nil {
 		calling.end(failure(result, err), r.StartTime)
@@ -218,14 +219,8 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 			out.Content = append(out.Content, p)
 		}
 	}
-	if result.Error != nil {
-		out.Error = new(*result.Error)
-		out.Error.Message += "; in addition, the result is broken: " + broken.Error()
-		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
-	}
-	return &out, advise(fail(sdk.CodeProtocol, "BrokenResult",
-		"the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken),
-		"Check what the call has done before you repeat it.")
+	out.Error = client.WithFaults(result.Error, []string{broken.Error()})
+	return &out, nil //nolint:nilerr // it is the error of the result
 }
 
 // checkOutput validates a structured result against the tool's output schema. The call has run, so the model still

@@ -62,7 +62,7 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 		out.Details = nil
 	}
 	if out.Suggestion == "" {
-		if out.Suggestion = usualAdvice[out.Code]; out.Retryable && out.Outcome != sdk.OutcomeUnknown {
+		if out.Suggestion = errorcode.Advice(out.Code); out.Retryable && out.Outcome != sdk.OutcomeUnknown {
 			out.Suggestion = "Make the call again in a moment."
 		}
 	}
@@ -78,20 +78,6 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 		out.HelpURL = troubleshooting + strings.ToLower(string(out.Code))
 	}
 	return &out
-}
-
-// usualAdvice is what a model can do about an error of the host that does not say it, by its code. Tools and rules have
-// their own.
-var usualAdvice = map[sdk.Code]string{
-	sdk.CodeApprovalTimeout:     "Make the call again when the user is there.",
-	sdk.CodeApprovalUnavailable: "Do something else, or ask the user to allow the call with a rule.",
-	sdk.CodeLimit:               "Make fewer calls at once, or do without this one.",
-	sdk.CodeTimeout:             "Ask for less at once, or for a longer timeout.",
-	sdk.CodePluginCrashed:       "Check what the call has done before you make it again.",
-	sdk.CodePluginUnavailable:   "Do without the tool, or ask the user to fix its plugin.",
-	sdk.CodeProtocol:            "Do without the tool, or tell the user: its plugin has a mistake.",
-	sdk.CodeResultTooLarge:      "Ask for less at once.",
-	sdk.CodeInternal:            "Do without the tool, or tell the user: the host's log says more.",
 }
 
 // troubleshooting is the page with a section for each code of the host.

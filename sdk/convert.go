@@ -13,7 +13,7 @@ import (
 )
 
 // This file converts the types of this package to messages and back at the plugin's end;
-// internal/wire/client/convert.go does so at the host's, in the same order. Text in proto strings is made valid
+// internal/wire/client/convert.go does so at the host's, in the same order, and internal/wire/convert.go for both. Text in proto strings is made valid
 // UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
 func toolToWire(t *Tool) *pluginv1.Tool {
@@ -38,49 +38,24 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 	h := cmp.Or(t.GetHints(), &pluginv1.Hints{})
 	return Tool{
 		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
-		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
+		InputSchema: wire.OrNil(t.GetInputSchema()), OutputSchema: wire.OrNil(t.GetOutputSchema()),
 		Hints:    Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld},
 		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
 		Timeout: time.Duration(t.GetTimeoutMs()) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
 		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
-		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
+		Extra: wire.OrNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
 	}
 }
 
 func requestFromWire(r *pluginv1.CallRequest) Request {
-	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: wire.OrNil(r.GetArguments()), Workdir: r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
-		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots()),
-		InputResponses: objectsFromWire(r.GetInputResponses()), RequestState: string(r.GetRequestState()),
+		LeaveOut: wire.List[string](r.GetLeaveOut()), Roots: wire.List[string](r.GetRoots()),
+		InputResponses: wire.Objects[json.RawMessage](r.GetInputResponses()), RequestState: string(r.GetRequestState()),
 		DuringQuestions: r.GetDuringQuestions(),
-		Capabilities:    orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta()),
+		Capabilities:    wire.OrNil(r.GetCapabilities()), Meta: wire.OrNil(r.GetMeta()),
 		TraceParent: r.GetTraceParent(), TraceState: r.GetTraceState()}
-}
-
-func objectsFromWire(in map[string][]byte) (out map[string]json.RawMessage) {
-	for key, object := range in {
-		if out == nil {
-			out = make(map[string]json.RawMessage, len(in))
-		}
-		out[key] = object
-	}
-	return out
-}
-
-func pathsFromWire(paths [][]byte) (out []string) {
-	for _, p := range paths {
-		out = append(out, string(p))
-	}
-	return out
-}
-
-// orNil returns nil for empty bytes: the wire does not distinguish the two.
-func orNil(raw []byte) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	return raw
 }
 
 func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
@@ -92,22 +67,19 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
-		c = Content(mcpcontent.Sent(mcpcontent.Part(c)))
-		out[i] = &pluginv1.Content{Type: textutil.Clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data,
-			MimeType: textutil.Clean(c.MIMEType),
-			Uri:      textutil.Clean(c.URI), Name: textutil.Clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
+		out[i] = wire.FromContent(mcpcontent.Sent(mcpcontent.Part(c)))
 	}
 	return out
 }
 
 // resultFromWire reads a result that the host sent, which has checked it.
 func resultFromWire(r *pluginv1.Result) *Result {
-	out := &Result{Structured: orNil(r.GetStructured()), Error: errorFromWire(r.GetError()), Truncated: r.GetTruncated(),
-		Extra: orNil(r.GetExtra())}
+	out := &Result{Structured: wire.OrNil(r.GetStructured()), Error: errorFromWire(r.GetError()), Truncated: r.GetTruncated(),
+		Extra: wire.OrNil(r.GetExtra())}
 	for _, c := range r.GetContent() {
 		out.Content = append(out.Content, Content{Type: c.GetType(), Text: string(c.GetText()), Data: c.GetData(),
-			MIMEType: c.GetMimeType(), URI: c.GetUri(), Name: c.GetName(), Raw: orNil(c.GetRaw()),
-			Extra: orNil(c.GetExtra()), Source: orNil(c.GetSource())})
+			MIMEType: c.GetMimeType(), URI: c.GetUri(), Name: c.GetName(), Raw: wire.OrNil(c.GetRaw()),
+			Extra: wire.OrNil(c.GetExtra()), Source: wire.OrNil(c.GetSource())})
 	}
 	return out
 }
@@ -118,7 +90,7 @@ func errorFromWire(e *pluginv1.Error) *Error {
 	}
 	return &Error{Code: Code(e.GetCode()), Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
 		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: Outcome(e.GetOutcome()),
-		Details: orNil(e.GetDetails())}
+		Details: wire.OrNil(e.GetDetails())}
 }
 
 // resultToWire does not copy the texts of a result that is too large to send, also with so many bytes of large parts.
@@ -138,12 +110,8 @@ func inputRequiredToWire(in *InputRequired) *pluginv1.InputRequired {
 	if in == nil {
 		return nil
 	}
-	out := &pluginv1.InputRequired{Requests: make(map[string][]byte, len(in.Requests)), State: []byte(in.State),
+	return &pluginv1.InputRequired{Requests: wire.Objects[[]byte](in.Requests), State: []byte(in.State),
 		Suspended: in.Suspended}
-	for key, request := range in.Requests {
-		out.Requests[textutil.Clean(key)] = request
-	}
-	return out
 }
 
 func errorToWire(e *Error) *pluginv1.Error {

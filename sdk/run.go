@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // run calls the tool's handler and converts whatever it returns to a result.
@@ -31,9 +33,8 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	failure = withMessage(failure, r.Tool)
 	switch {
 	case result == nil && failure == nil:
-		return failed(&Error{Name: "NoResult", Outcome: OutcomeUnknown,
-			Message:    "the tool " + r.Tool + " has run, but returned neither a result nor an error",
-			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it."})
+		message, suggestion := wire.NoResult(r.Tool)
+		return failed(&Error{Name: "NoResult", Outcome: OutcomeUnknown, Message: message, Suggestion: suggestion})
 	case result == nil:
 		return failed(failure)
 	case failure != nil:

@@ -195,3 +195,9 @@ func count(data []byte, field protowire.Number, path ...protowire.Number) (n int
 	}
 	return n
 }
+
+// NoResult is what an error says of a tool whose handler returned neither a result nor an error.
+func NoResult(tool string) (message, suggestion string) {
+	return "the tool " + tool + " has run, but returned neither a result nor an error",
+		"This is a bug in the plugin. Check what the call has done before you repeat it."
+}

@@ -36,7 +36,7 @@ const (
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
-		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
+		ConfigSchema: wire.OrNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
 		Notices: notices(r.GetNotices(), r.GetNoticeKinds()), Missing: oneLine(r.GetMissing(), maxNotice)}
 	if len(r.GetMemory()) <= maxMemory {
 		out.Memory = r.GetMemory()
@@ -86,13 +86,13 @@ func toolFromWire(t *pluginv1.Tool) sdk.Tool {
 	const maxTimeout = math.MaxInt64 / int64(time.Millisecond) // the longest that a time.Duration holds
 	return sdk.Tool{
 		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
-		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
+		InputSchema: wire.OrNil(t.GetInputSchema()), OutputSchema: wire.OrNil(t.GetOutputSchema()),
 		Hints: hintsFromWire(t.GetHints()), Category: t.GetCategory(), CostTier: sdk.CostTier(t.GetCostTier()),
 		Timeout:        time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond,
 		MaxResultBytes: t.GetMaxResultBytes(),
 		OriginalName:   t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
-		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
+		Extra: wire.OrNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
 	}
 }
 
@@ -125,8 +125,8 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 	out.CallId, out.RunId, out.SessionId = textutil.Clean(r.CallID), textutil.Clean(r.RunID), textutil.Clean(r.SessionID)
 	out.Tool, out.Arguments, out.Workdir = textutil.Clean(r.Tool), r.Arguments, r.Workdir
 	out.Attempt, out.SingleCall, out.MaxLargeBytes = int32(r.Attempt), r.SingleCall, r.MaxLarge
-	out.LeaveOut, out.Roots = pathsToWire(r.LeaveOut), pathsToWire(r.Roots)
-	out.InputResponses, out.RequestState = objectsToWire(r.InputResponses), []byte(r.RequestState)
+	out.LeaveOut, out.Roots = wire.List[[]byte](r.LeaveOut), wire.List[[]byte](r.Roots)
+	out.InputResponses, out.RequestState = wire.Objects[[]byte](r.InputResponses), []byte(r.RequestState)
 	out.DuringQuestions, out.Capabilities, out.Meta = r.DuringQuestions, r.Capabilities, r.Meta
 	out.TraceParent, out.TraceState = textutil.Clean(r.TraceParent), textutil.Clean(r.TraceState)
 	return out
@@ -150,24 +150,6 @@ type largePart struct{ sdk.LargePart }
 func (p largePart) Done() *pluginv1.Content {
 	c := p.LargePart.Done()
 	return &pluginv1.Content{Type: textutil.Clean(c.Type), Text: []byte(c.Text)}
-}
-
-func objectsToWire(in map[string]json.RawMessage) (out map[string][]byte) {
-	for key, object := range in {
-		if out == nil {
-			out = make(map[string][]byte, len(in))
-		}
-		out[textutil.Clean(key)] = object
-	}
-	return out
-}
-
-// pathsToWire keeps the bytes of names that are no UTF-8.
-func pathsToWire(paths []string) (out [][]byte) {
-	for _, p := range paths {
-		out = append(out, []byte(p))
-	}
-	return out
 }
 
 func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
@@ -210,7 +192,7 @@ func resultFromWire(r *pluginv1.Result) *sdk.Result {
 		}
 		faults = addInputFaults(faults, out)
 	}
-	if out.Error = withFaults(errorFromWire(r.GetError()), faults); out.Error != nil {
+	if out.Error = WithFaults(errorFromWire(r.GetError()), faults); out.Error != nil {
 		out.InputRequired = nil // what failed asks nothing
 	}
 	return out
@@ -284,12 +266,4 @@ func validJSON(raw []byte) json.RawMessage {
 		return nil
 	}
 	return rawjson.WellFormed(raw)
-}
-
-// orNil returns absent bytes in one form: the wire does not tell nil from empty.
-func orNil(raw []byte) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	return raw
 }

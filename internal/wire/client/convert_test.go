@@ -37,7 +37,7 @@ var maybeJSON = rapid.OneOf(
 )
 
 func drawJSON(t *rapid.T, label string) json.RawMessage {
-	return orNil([]byte(maybeJSON.Draw(t, label)))
+	return wire.OrNil([]byte(maybeJSON.Draw(t, label)))
 }
 
 // same compares; go-cmp, which looks at every byte by itself, only says what differs.
@@ -260,7 +260,7 @@ func orNone(paths []string) []string {
 }
 
 func drawContent(t *rapid.T) sdk.Content {
-	return sdk.Content{Type: anyText.Draw(t, "type"), Text: anyText.Draw(t, "text"), Data: orNil(anyBytes.Draw(t, "data")),
+	return sdk.Content{Type: anyText.Draw(t, "type"), Text: anyText.Draw(t, "text"), Data: wire.OrNil(anyBytes.Draw(t, "data")),
 		MIMEType: anyText.Draw(t, "mime"), URI: anyText.Draw(t, "uri"), Name: anyText.Draw(t, "name"),
 		Raw: drawJSON(t, "raw")}
 }
@@ -309,7 +309,7 @@ func received(r *sdk.Result) *sdk.Result {
 	} else if len(r.Structured) > 0 {
 		faults = append(faults, "the structured JSON is not valid")
 	}
-	out.Error = withFaults(out.Error, faults)
+	out.Error = WithFaults(out.Error, faults)
 	return out
 }
 
@@ -394,7 +394,7 @@ func TestEventCrossesTheWire(t *testing.T) {
 			rapid.Custom(func(t *rapid.T) sdk.Event {
 				return sdk.Event{Type: sdk.EventOutput, Stream: rapid.SampledFrom([]string{"stdout", "stderr", "", "\xff"}).Draw(t,
 					"stream"),
-					Data: orNil(anyBytes.Draw(t, "data"))}
+					Data: wire.OrNil(anyBytes.Draw(t, "data"))}
 			}),
 		).Draw(t, "event")
 		want := in

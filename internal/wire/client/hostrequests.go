@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -131,9 +132,7 @@ func (a *hostRequests) result(ctx context.Context, m *pluginv1.HostRequest) (out
 func resultToWire(r *sdk.Result) *pluginv1.Result {
 	out := &pluginv1.Result{Structured: r.Structured, Truncated: r.Truncated, Extra: r.Extra}
 	for _, c := range r.Content {
-		out.Content = append(out.Content, &pluginv1.Content{Type: textutil.Clean(c.Type), Text: []byte(c.Text), Data: c.Data,
-			MimeType: textutil.Clean(c.MIMEType), Uri: textutil.Clean(c.URI), Name: textutil.Clean(c.Name),
-			Raw: c.Raw, Extra: c.Extra, Source: c.Source})
+		out.Content = append(out.Content, wire.FromContent(mcpcontent.Part(c)))
 	}
 	if e := r.Error; e != nil {
 		out.Error = &pluginv1.Error{Code: textutil.Clean(string(e.Code)), Name: textutil.Clean(e.Name),

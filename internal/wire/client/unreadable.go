@@ -112,8 +112,8 @@ func readable(parts []*pluginv1.Content) (out []sdk.Content, faults []string) {
 	return out, faults
 }
 
-// withFaults is the error of a result with faults; what the tool itself says of a failure comes first.
-func withFaults(said *sdk.Error, faults []string) *sdk.Error {
+// WithFaults is the error of a result with faults; what the tool itself says of a failure comes first.
+func WithFaults(said *sdk.Error, faults []string) *sdk.Error {
 	if len(faults) == 0 {
 		return said
 	}
