@@ -63,9 +63,9 @@ func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, q *elicit.Q
 	if q.Mode == "url" {
 		return p.elicitURL(ctx, q.URL)
 	}
-	fields, err := readFields(q.RequestedSchema)
+	fields, err := elicit.ReadFields(q.RequestedSchema)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("its form cannot be used: %w", err)
 	}
 	question := "Answer it? The tool gets what you type. [y/N] "
 	if len(fields) == 0 {
@@ -80,7 +80,7 @@ func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, q *elicit.Q
 		if err != nil {
 			return nil, err
 		}
-		content.Add(f.name, value)
+		content.Add(f.Name, value)
 	}
 	return &elicit.Answer{Action: elicit.Accept, Content: content.JSON()}, nil
 }
@@ -105,69 +105,18 @@ func (p *prompter) elicitURL(ctx context.Context, address string) (*elicit.Answe
 	return &elicit.Answer{Action: elicit.Accept}, nil
 }
 
-// A field is a property of a form.
-type field struct {
-	name     string
-	required bool
-	schema   json.RawMessage
-	fieldSchema
-}
-
-// A fieldSchema is the schema of a form's property, as MCP allows it: a text, a number, a yes or no, one or several of
-// a list.
-type fieldSchema struct {
-	Type               string
-	Title, Description string
-	Default            json.RawMessage
-	Enum, EnumNames    []string
-	OneOf              []option
-	Items              struct {
-		Enum  []string
-		AnyOf []option
-	}
-}
-
-type option struct{ Const, Title string }
-
-// maxFields is how many fields a form may have.
-const maxFields = 100
-
-// readFields returns the properties of the form in the order of the schema.
-func readFields(form json.RawMessage) (out []field, err error) {
-	var in struct {
-		Properties json.RawMessage
-		Required   []string
-	}
-	if len(form) > 0 {
-		if err := json.Unmarshal(form, &in); err != nil {
-			return nil, fmt.Errorf("its form cannot be read: %w", err)
-		}
-	}
-	for _, m := range rawjson.ObjectOf(in.Properties) { // none: a question without a form
-		f := field{name: m.Name, required: slices.Contains(in.Required, m.Name), schema: m.Value}
-		if err := json.Unmarshal(f.schema, &f.fieldSchema); err != nil {
-			return nil, fmt.Errorf("its form cannot be read: %w", err)
-		}
-		if len(out) == maxFields {
-			return nil, fmt.Errorf("its form has more than %d fields", maxFields)
-		}
-		out = append(out, f)
-	}
-	return out, nil
-}
-
 // askField asks until the answer is valid, ten times at most. It returns nil for an optional field that is left
 // empty.
-func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, error) {
-	check, err := schema.CompileForeign(f.schema)
+func (p *prompter) askField(ctx context.Context, f *elicit.Field) (json.RawMessage, error) {
+	check, err := schema.CompileForeign(f.Schema)
 	if err != nil {
-		return nil, fmt.Errorf("the field %.60q of its form cannot be used: %w", f.name, err)
+		return nil, fmt.Errorf("the field %.60q of its form cannot be used: %w", f.Name, err)
 	}
-	label := f.name
-	if f.Title != "" && f.Title != f.name {
-		label = f.Title + " (" + f.name + ")"
+	label := f.Name
+	if f.Title != "" && f.Title != f.Name {
+		label = f.Title + " (" + f.Name + ")"
 	}
-	p.field(escapeForTerminal(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
+	p.field(escapeForTerminal(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, hint(f)},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
 		text, err := p.line(ctx, p.last("> "))
@@ -182,13 +131,13 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 			switch {
 			case f.Default != nil:
 				return f.Default, nil
-			case !f.required:
+			case !f.Required:
 				return nil, nil
 			}
 			fmt.Fprintln(p.out, "An answer is needed here.")
 			continue
 		}
-		value := f.parse(text)
+		value := parseAnswer(f, text)
 		if err := check.Validate(value); err != nil {
 			fmt.Fprintln(p.out, indentRest(escapeForTerminal(err.Error())))
 			continue
@@ -198,25 +147,12 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	return nil, errors.New("no valid answer after ten attempts")
 }
 
-// options are the values to choose from, with their titles; nil for any value.
-func (f *fieldSchema) options() (out []option) {
-	out = append(slices.Clone(f.OneOf), f.Items.AnyOf...)
-	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
-		o := option{Const: value}
-		if i < len(f.EnumNames) {
-			o.Title = f.EnumNames[i]
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
 // hint says what can be typed.
-func (f *field) hint() string {
+func hint(f *elicit.Field) string {
 	var lines []string
-	for i, o := range f.options() {
-		line := fmt.Sprintf("%d  %s", i+1, o.Const)
-		if o.Title != "" && o.Title != o.Const {
+	for i, o := range f.Options() {
+		line := fmt.Sprintf("%d  %s", i+1, o.Value)
+		if o.Title != "" && o.Title != o.Value {
 			line += "  " + o.Title
 		}
 		lines = append(lines, line)
@@ -232,19 +168,19 @@ func (f *field) hint() string {
 	switch {
 	case f.Default != nil:
 		lines = append(lines, "Enter alone: "+string(f.Default))
-	case !f.required:
+	case !f.Required:
 		lines = append(lines, "Enter alone: no answer")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// parse converts the typed text to JSON by the type of the field. Invalid text is left to the schema's check.
-func (f *fieldSchema) parse(text string) json.RawMessage {
+// parseAnswer converts the typed text to JSON by the type of the field. Invalid text is left to the schema's check.
+func parseAnswer(f *elicit.Field, text string) json.RawMessage {
 	switch f.Type {
 	case "array":
 		var values []string
 		for word := range strings.SplitSeq(text, ",") {
-			values = append(values, f.choose(strings.TrimSpace(word)))
+			values = append(values, chosen(f, strings.TrimSpace(word)))
 		}
 		out, _ := json.Marshal(values) // strings have a JSON form
 		return out
@@ -260,18 +196,18 @@ func (f *fieldSchema) parse(text string) json.RawMessage {
 			return json.RawMessage(text)
 		}
 	default:
-		text = f.choose(text)
+		text = chosen(f, text)
 	}
 	out, _ := json.Marshal(text)
 	return out
 }
 
-// choose returns the option with a number, unless an option has exactly that text; otherwise the text.
-func (f *fieldSchema) choose(text string) string {
-	all := f.options()
+// chosen returns the option with a number, unless an option has exactly that text; otherwise the text.
+func chosen(f *elicit.Field, text string) string {
+	all := f.Options()
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > len(all) || slices.ContainsFunc(all, func(o option) bool { return o.Const == text }) {
+	if err != nil || n < 1 || n > len(all) || slices.ContainsFunc(all, func(o elicit.Option) bool { return o.Value == text }) {
 		return text
 	}
-	return all[n-1].Const
+	return all[n-1].Value
 }

@@ -68,14 +68,18 @@ func TestFormIsFilledInAtTheTerminal(t *testing.T) {
 
 func TestFormThatCannotBeAnswered(t *testing.T) {
 	t.Parallel()
-	many := strings.TrimSuffix(strings.Repeat(`"a":{"type":"string"},`, maxFields+1), ",")
+	var names []string
+	for i := range 101 {
+		names = append(names, fmt.Sprintf(`"a%d":{"type":"string"}`, i))
+	}
+	many := strings.Join(names, ",")
 	for name, c := range map[string]struct{ params, typed, want string }{
 		"another kind": {`{"method":"sampling/createMessage","params":{}}`, "", `cannot answer "sampling/createMessage"`},
 		"not a web address": {`{"method":"elicitation/create","params":{"mode":"url","url":"file:///etc/passwd"}}`, "y\n",
 			"not a web address"},
 		"end of the terminal": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n", "no answer could be read from the terminal"},
-		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "more than 100 fields"},
-		"not a list of names": {form(`{"name":{"type":"string"}}`, `true`), "y\n", "its form cannot be read"},
+		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "the limit is 100"},
+		"not a list of names": {form(`{"name":{"type":"string"}}`, `true`), "y\n", "its form cannot be used"},
 		"ten wrong answers": {form(`{"n":{"type":"integer"}}`, `["n"]`), "y\n" + strings.Repeat("x\n", 10),
 			"no valid answer after ten attempts"},
 	} {

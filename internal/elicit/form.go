@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // maxFields is how many fields a form may have.
@@ -19,85 +20,143 @@ const maxFields = 100
 
 // A Form is what a person fills in: the schema of a flat object.
 type Form struct {
-	fields   map[string]*field
-	required []string
+	fields []*Field // in the order of the schema
 }
 
-// A field is a property of a form, as MCP allows it: a text, a number, a yes or no, one or several of a list.
-type field struct {
+// A Field is a property of a form, as MCP allows it: a text, a number, a yes or no, one or several of a list.
+type Field struct {
+	Name                 string          `json:"-"`
+	Required             bool            `json:"-"`
+	Schema               json.RawMessage `json:"-"` // the whole
 	Type                 string
-	Title                string
+	Title, Description   string
+	Default              json.RawMessage
 	Format, Pattern      string
 	MinLength, MaxLength *int
 	Minimum, Maximum     *float64
 	MinItems, MaxItems   *int
 	Enum                 []json.RawMessage
-	OneOf                []option
+	EnumNames            []string
+	OneOf                []titled
 	Items                *struct {
 		Type  string
 		Enum  []json.RawMessage
-		AnyOf []option
+		AnyOf []titled
 	}
 
 	pattern *regexp.Regexp
 }
 
-type option struct{ Const json.RawMessage }
+type titled struct {
+	Const json.RawMessage
+	Title string
+}
 
-// ParseForm reads the schema of a form. None is a form without fields. Keywords that it does not know are ignored.
-func ParseForm(schema json.RawMessage) (*Form, error) {
-	out := &Form{fields: map[string]*field{}}
-	if len(bytes.TrimSpace(schema)) == 0 {
-		return out, nil
+// ReadFields reads the properties of a form, also of one that ParseForm refuses. None is a form without fields.
+func ReadFields(form json.RawMessage) (out []*Field, err error) {
+	if len(bytes.TrimSpace(form)) == 0 {
+		return nil, nil
 	}
 	var in struct {
-		Type       string
-		Properties map[string]*field
+		Properties json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal(schema, &in); err != nil || in.Type != "object" {
+	if err := json.Unmarshal(form, &in); err != nil || in.Properties != nil && rawjson.First(in.Properties) != '{' {
 		return nil, errForm
 	}
-	if len(in.Properties) > maxFields {
-		return nil, fmt.Errorf("it has %d fields; the limit is %d", len(in.Properties), maxFields)
-	}
-	for name, f := range in.Properties {
-		if f == nil {
+	for _, m := range rawjson.ObjectOf(in.Properties) {
+		f := &Field{Name: m.Name, Required: slices.Contains(in.Required, m.Name), Schema: m.Value}
+		if rawjson.First(m.Value) != '{' || json.Unmarshal(m.Value, f) != nil {
 			return nil, errForm
 		}
-		switch f.Type {
-		case "string", "number", "integer", "boolean":
-		case "array":
-			if f.Items == nil || f.Items.Type != "" && f.Items.Type != "string" {
-				return nil, fmt.Errorf("its field %.60q is a list of what is not a choice", name)
-			}
-		default:
-			return nil, fmt.Errorf("its field %.60q has the type %.40q; there are string, number, integer, boolean, and "+
-				"array of choices", name, f.Type)
+		// Of two with one name the last one counts.
+		out = append(slices.DeleteFunc(out, func(o *Field) bool { return o.Name == f.Name }), f)
+	}
+	if len(out) > maxFields {
+		return nil, fmt.Errorf("it has %d fields; the limit is %d", len(out), maxFields)
+	}
+	return out, nil
+}
+
+// ParseForm reads the schema of a form. Keywords that it does not know are ignored.
+func ParseForm(schema json.RawMessage) (*Form, error) {
+	fields, err := ReadFields(schema)
+	if err != nil || fields == nil && len(bytes.TrimSpace(schema)) == 0 {
+		return &Form{}, err
+	}
+	var in struct {
+		Type     string
+		Required []string
+	}
+	if json.Unmarshal(schema, &in) != nil || in.Type != "object" {
+		return nil, errForm
+	}
+	for _, f := range fields {
+		if err := f.prepare(); err != nil {
+			return nil, err
 		}
-		if f.Pattern != "" {
-			var err error
-			if f.pattern, err = regexp.Compile(f.Pattern); err != nil {
-				return nil, fmt.Errorf("its field %.60q has a pattern that cannot be used: %w", name, err)
-			}
-		}
-		out.fields[name] = f
 	}
 	for _, name := range in.Required {
-		if out.fields[name] == nil {
+		if !slices.ContainsFunc(fields, func(f *Field) bool { return f.Name == name }) {
 			return nil, fmt.Errorf("it requires %.60q, which is not a field", name)
 		}
 	}
-	out.required = in.Required
-	return out, nil
+	return &Form{fields}, nil
+}
+
+func (f *Field) prepare() (err error) {
+	switch f.Type {
+	case "string", "number", "integer", "boolean":
+	case "array":
+		if f.Items == nil || f.Items.Type != "" && f.Items.Type != "string" {
+			return fmt.Errorf("its field %.60q is a list of what is not a choice", f.Name)
+		}
+	default:
+		return fmt.Errorf("its field %.60q has the type %.40q; there are string, number, integer, boolean, and "+
+			"array of choices", f.Name, f.Type)
+	}
+	if f.Pattern != "" {
+		if f.pattern, err = regexp.Compile(f.Pattern); err != nil {
+			return fmt.Errorf("its field %.60q has a pattern that cannot be used: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// An Option is one of the values to choose from.
+type Option struct{ Value, Title string }
+
+// Options are the values to choose from; none for any value.
+func (f *Field) Options() (out []Option) {
+	add := func(value json.RawMessage, title string) {
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			out = append(out, Option{text, title})
+		}
+	}
+	choices, values := f.OneOf, f.Enum
+	if f.Items != nil {
+		choices, values = append(slices.Clip(choices), f.Items.AnyOf...), append(slices.Clip(values), f.Items.Enum...)
+	}
+	for _, c := range choices {
+		add(c.Const, c.Title)
+	}
+	for i, value := range values {
+		title := ""
+		if i < len(f.EnumNames) {
+			title = f.EnumNames[i]
+		}
+		add(value, title)
+	}
+	return out
 }
 
 // Secret returns the name of a field that asks for a secret by its name, its title or its format, "" if none does. The
 // function reports whether what has a name is a secret.
 func (f *Form) Secret(is func(name string) bool) string {
-	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
-		if field := f.fields[name]; is(name) || is(field.Title) || field.Format == "password" {
-			return name
+	for _, field := range f.fields {
+		if is(field.Name) || is(field.Title) || field.Format == "password" {
+			return field.Name
 		}
 	}
 	return ""
@@ -109,26 +168,25 @@ func (f *Form) Check(content json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(content, &values); err != nil || values == nil {
 		return nil, fmt.Errorf("it must be an object, not %.40s", content)
 	}
-	for _, name := range f.required {
-		if _, there := values[name]; !there {
-			return nil, fmt.Errorf("%q is missing", name)
-		}
-	}
-	for name, value := range values {
-		field := f.fields[name]
-		if field == nil {
-			delete(values, name)
+	known := map[string]json.RawMessage{}
+	for _, field := range f.fields {
+		value, there := values[field.Name]
+		if !there {
+			if field.Required {
+				return nil, fmt.Errorf("%q is missing", field.Name)
+			}
 			continue
 		}
 		if why := field.check(value); why != "" {
-			return nil, fmt.Errorf("%q %s", name, why)
+			return nil, fmt.Errorf("%q %s", field.Name, why)
 		}
+		known[field.Name] = value
 	}
-	return json.Marshal(values)
+	return json.Marshal(known)
 }
 
 // check says what a value must be, "" if it is that.
-func (f *field) check(value json.RawMessage) string {
+func (f *Field) check(value json.RawMessage) string {
 	switch f.Type {
 	case "boolean":
 		if s := string(value); s != "true" && s != "false" {
@@ -144,7 +202,7 @@ func (f *field) check(value json.RawMessage) string {
 	return ""
 }
 
-func (f *field) checkNumber(value json.RawMessage) string {
+func (f *Field) checkNumber(value json.RawMessage) string {
 	var n float64
 	if json.Unmarshal(value, &n) != nil || string(value) == "null" {
 		return "must be a number"
@@ -160,7 +218,7 @@ func (f *field) checkNumber(value json.RawMessage) string {
 	return ""
 }
 
-func (f *field) checkList(value json.RawMessage) string {
+func (f *Field) checkList(value json.RawMessage) string {
 	var list []string
 	if json.Unmarshal(value, &list) != nil || list == nil {
 		return "must be a list of texts"
@@ -179,7 +237,7 @@ func (f *field) checkList(value json.RawMessage) string {
 	return ""
 }
 
-func (f *field) checkText(value json.RawMessage) string {
+func (f *Field) checkText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil || string(value) == "null" {
 		return "must be a text"
@@ -201,13 +259,13 @@ func (f *field) checkText(value json.RawMessage) string {
 }
 
 // isOneOf reports whether a text is in one of the lists, or both are empty.
-func isOneOf(s string, enum []json.RawMessage, options []option) bool {
+func isOneOf(s string, enum []json.RawMessage, options []titled) bool {
 	is := func(raw json.RawMessage) bool {
 		var text string
 		return json.Unmarshal(raw, &text) == nil && text == s
 	}
 	return len(enum) == 0 && len(options) == 0 || slices.ContainsFunc(enum, is) ||
-		slices.ContainsFunc(options, func(o option) bool { return is(o.Const) })
+		slices.ContainsFunc(options, func(o titled) bool { return is(o.Const) })
 }
 
 // hasFormat knows MCP's formats, and accepts any text for others.
