@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,7 +99,7 @@ func (c *counts) Change(ctx context.Context, session string, change func(*host.C
 		return err
 	}
 	s.Calls, file.Rates, s.Ends = kept.Calls, kept.Rates, now.Add(life)
-	removeOld(c.dir, now.Add(-countsKept), math.MaxInt64)
+	removeOld(c.dir, now.Add(-countsKept))
 	text, err := json.Marshal(file)
 	for most := len(file.Sessions) / 2; err == nil && len(text) > maxCountedFile && most > 0; most /= 2 {
 		file.Sessions = newest(file.Sessions, most) // sessions of many tools take more room

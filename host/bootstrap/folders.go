@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +142,11 @@ func resultFolder() string {
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}
-	removeOld(dir, time.Now().Add(-keptFor), maxResults)
+	room, before := int64(maxResults), time.Now().Add(-keptFor)
+	removeFiles(dir, func(f fs.FileInfo) bool {
+		room -= f.Size()
+		return room < 0 || f.ModTime().Before(before)
+	})
 	return dir
 }
 
@@ -156,9 +159,13 @@ func cacheFolder(name string) (string, error) {
 	return filepath.Join(cache, "toolhost", name), nil
 }
 
-// removeOld removes files that were last written before the time, and the oldest of those that have more bytes together
-// than most. What cannot be removed stays.
-func removeOld(dir string, before time.Time, most int64) {
+// removeOld removes files that were last written before the time.
+func removeOld(dir string, before time.Time) {
+	removeFiles(dir, func(f fs.FileInfo) bool { return f.ModTime().Before(before) })
+}
+
+// removeFiles removes the files for which old, which gets the newest first, reports true. What cannot be removed stays.
+func removeFiles(dir string, old func(fs.FileInfo) bool) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return
@@ -173,7 +180,7 @@ func removeOld(dir string, before time.Time, most int64) {
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, info := range files {
-		if most -= info.Size(); most < 0 || info.ModTime().Before(before) {
+		if old(info) {
 			_ = os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}
@@ -193,7 +200,7 @@ func keepDefinitions(definitions map[string]json.RawMessage) {
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	removeOld(dir, time.Now().Add(-definitionsKept), math.MaxInt64)
+	removeOld(dir, time.Now().Add(-definitionsKept))
 	for hash, definition := range definitions {
 		_ = fsutil.WriteFile(filepath.Join(dir, hash+".json"), definition, 0o600)
 	}
