@@ -66,6 +66,15 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 		return done, err
 	}
 	i.current.Store(next)
+	i.reloadChangedFiles(ctx, old, next, restart, generations, &done)
+	i.announce(next)
+	return done, nil
+}
+
+// reloadChangedFiles reloads the plugins that the supervisor has left unchanged, since it compares the program alone,
+// and that were named or run a file, such as a script, that has changed. Generations are those before the reload.
+func (i *Instance) reloadChangedFiles(ctx context.Context, old, next *activeConfiguration, restart []string,
+	generations map[string]int, done *Reloaded) {
 	failed := map[string]bool{}
 	for _, err := range done.Failed {
 		if e, ok := errors.AsType[*supervise.ReloadError](err); ok {
@@ -74,14 +83,11 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	}
 	for _, p := range next.processes {
 		name := p.Name()
-		before, stayed := generations[name]
-		if !stayed || p.Status().Generation != before {
+		if before, stayed := generations[name]; !stayed || p.Status().Generation != before {
 			done.Restarted = append(done.Restarted, name)
 			continue
 		}
-		// The supervisor compares the program alone; a script that the program runs may have changed.
-		changed := slices.Contains(restart, name) || !maps.Equal(next.files[name], old.files[name])
-		if !changed {
+		if !slices.Contains(restart, name) && maps.Equal(next.files[name], old.files[name]) {
 			continue
 		}
 		if !failed[name] {
@@ -94,8 +100,6 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 		}
 		next.files[name] = old.files[name] // so that the next reload tries it again
 	}
-	i.announce(next)
-	return done, nil
 }
 
 // reread reads the configuration, and finds the plugins.

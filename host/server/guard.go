@@ -146,7 +146,7 @@ func (p principal) caller() string {
 // guard admits requests: for this host, from no page of another origin, with a token whose role suffices, within the
 // limits. It bounds the time and the size of what clients send and read.
 func (s *Server) guard(next http.Handler) http.Handler {
-	refused := connect.NewErrorWriter()
+	errorWriter := connect.NewErrorWriter()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && !watches[r.URL.Path] {
 			growStack(0)
@@ -159,38 +159,25 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		defer w.End()
 		refuse := func(status int, rpc connect.Code, message, hint string) {
 			w.Header().Set("Connection", "close")
-			if err := Fail(rpc, "", message, hint); refused.IsSupported(r) {
-				_ = refused.Write(w, r, err) // the client may be gone
+			if err := Fail(rpc, "", message, hint); errorWriter.IsSupported(r) {
+				_ = errorWriter.Write(w, r, err) // the client may be gone
 			} else {
 				http.Error(w, message, status)
 			}
 		}
-		p := principal{role: Operator, local: isLocal(r.Context())}
-		if !p.local {
-			if why := s.foreign(r); why != "" {
-				refuse(http.StatusForbidden, connect.CodePermissionDenied, why, "")
-				return
-			}
-			token := s.authenticated(r)
-			p = principal{}
-			if token != nil {
-				p = principal{role: token.Role, name: token.Name}
-				ctx, end := token.untilRevoked(r.Context())
-				defer end()
-				r = r.WithContext(ctx)
-			}
+		p, ctx, end, why := s.identify(r)
+		defer end()
+		if why == nil {
+			why = p.mayRequest(r.URL.Path)
 		}
-		switch need := needed(r.URL.Path); {
-		case p.role == "" && need != "":
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(http.StatusUnauthorized, connect.CodeUnauthenticated, "a valid token is needed",
-				"Send the header Authorization: Bearer TOKEN; `toolhost serve --show-token` prints it.")
-			return
-		case !p.role.may(need):
-			refuse(http.StatusForbidden, connect.CodePermissionDenied,
-				fmt.Sprintf("this needs the role %s, and the token has the role %s", need, p.role), "")
+		if why != nil {
+			if why.status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			refuse(why.status, why.code, why.message, why.hint)
 			return
 		}
+		r = r.WithContext(ctx)
 		share := s.share(p)
 		done, ok := netlimit.Serving(r.Context(), p.key(), share.connections)
 		if !ok {
@@ -220,7 +207,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if s.handedOver.Err() != nil {
 			w.Header().Set("Connection", "close")
 		}
-		ctx := context.WithValue(r.Context(), principalKey{}, p)
+		ctx = context.WithValue(ctx, principalKey{}, p)
 		ctx = host.WithTraceParent(ctx, r.Header.Get("Traceparent"), r.Header.Get("Tracestate"))
 		if watches[r.URL.Path] {
 			watching, done, refused := s.beginWatch(ctx, p)
@@ -233,6 +220,43 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// A refusal is why a request is not served.
+type refusal struct {
+	status        int
+	code          connect.Code
+	message, hint string
+}
+
+// identify returns who makes a request, which must be for this host and from no page of another origin, with a context
+// that ends when its token is revoked. Without a valid token the principal has no role. Call end when it is served.
+func (s *Server) identify(r *http.Request) (p principal, ctx context.Context, end func(), why *refusal) {
+	ctx, end = r.Context(), func() {}
+	if isLocal(ctx) {
+		return principal{role: Operator, local: true}, ctx, end, nil
+	}
+	if why := s.foreign(r); why != "" {
+		return p, ctx, end, &refusal{http.StatusForbidden, connect.CodePermissionDenied, why, ""}
+	}
+	if token := s.authenticated(r); token != nil {
+		p = principal{role: token.Role, name: token.Name}
+		ctx, end = token.untilRevoked(ctx)
+	}
+	return p, ctx, end, nil
+}
+
+// mayRequest returns why the role of a principal does not suffice for a path.
+func (p principal) mayRequest(path string) *refusal {
+	switch need := needed(path); {
+	case p.role == "" && need != "":
+		return &refusal{http.StatusUnauthorized, connect.CodeUnauthenticated, "a valid token is needed",
+			"Send the header Authorization: Bearer TOKEN; `toolhost serve --show-token` prints it."}
+	case !p.role.may(need):
+		return &refusal{http.StatusForbidden, connect.CodePermissionDenied,
+			fmt.Sprintf("this needs the role %s, and the token has the role %s", need, p.role), ""}
+	}
+	return nil
 }
 
 // growStack makes the stack of the goroutine as large as a call needs. HTTP/2 has a new goroutine for each request: its

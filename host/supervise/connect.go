@@ -43,20 +43,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		}
 		g.cacheEntry = s.cache.Entry(ctx, s.cacheKey(spec, g.program))
 	}
-	config := &goplugin.ClientConfig{
-		HandshakeConfig:  client.Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
-		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		RunnerFunc:       r.make,
-		SkipHostEnv:      true,
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: s.runDir.path},
-		StartTimeout:     spec.StartTimeout + time.Second, // our timeout comes first
-		SyncStdout:       newOutputLog(r.log, "stdout", nil, spec.References),
-		SyncStderr:       newOutputLog(r.log, "stderr", nil, spec.References),
-		// go-plugin does not parse the plugin's output; logs.go does.
-		Logger:              hclog.NewNullLogger(),
-		PluginLogBufferSize: 1,
-	}
+	config := r.clientConfig()
 	g.goPlugin = goplugin.NewClient(config)
 	_, err = g.goPlugin.Start()
 	if g.socketDir = r.socketDir; err != nil {
@@ -94,6 +81,24 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		return conn, nil
 	}, r.token)
 	return nil
+}
+
+// clientConfig has go-plugin launch the process with the runner, and nothing else that toolhost does itself.
+func (r *runner) clientConfig() *goplugin.ClientConfig {
+	return &goplugin.ClientConfig{
+		HandshakeConfig:  client.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		RunnerFunc:       r.make,
+		SkipHostEnv:      true,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: r.supervisor.runDir.path},
+		StartTimeout:     r.spec.StartTimeout + time.Second, // our timeout comes first
+		SyncStdout:       newOutputLog(r.log, "stdout", nil, r.spec.References),
+		SyncStderr:       newOutputLog(r.log, "stderr", nil, r.spec.References),
+		// go-plugin does not parse the plugin's output; logs.go does.
+		Logger:              hclog.NewNullLogger(),
+		PluginLogBufferSize: 1,
+	}
 }
 
 // dialer connects to the plugin's socket. The connections end with the process, even if another process holds the

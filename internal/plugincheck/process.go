@@ -65,6 +65,12 @@ func environment(dir, token string) []string {
 
 var cookie = wire.EnvCookie + "=" + wire.Cookie
 
+// A line is one that a plugin has printed, or why there is no whole one.
+type line struct {
+	text string
+	err  error
+}
+
 // start runs the plugin until its handshake, and connects to it.
 func start(ctx context.Context, o Options) (_ *process, err error) {
 	// As with hosts, temporary files are not in $XDG_RUNTIME_DIR, which is small.
@@ -104,10 +110,6 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 			p.kill()
 		}
 	}()
-	type line struct {
-		text string
-		err  error
-	}
 	first := make(chan line, 1)
 	read := make(chan struct{})
 	go func() {
@@ -124,35 +126,42 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		_ = stdout.Close()
 		close(p.done)
 	}()
+	text, err := p.awaitLine(ctx, o.Timeout, began, first, stdout)
+	if err != nil {
+		return p, err
+	}
+	return p, p.connect(ctx, text)
+}
+
+// awaitLine returns the first line of the plugin's standard output, which is its handshake.
+func (p *process) awaitLine(ctx context.Context, limit time.Duration, began time.Time, first <-chan line,
+	stdout *os.File) (string, error) {
 	select {
 	case got := <-first:
 		p.took = time.Since(began)
 		if got.err != nil {
-			how := p.waitExit(o.Timeout)
+			how := p.waitExit(limit)
 			err := fmt.Errorf("it printed no whole line on standard output, and closed that (%w)%s", how, p.stderr.quote())
 			if p.exited() {
 				err = fmt.Errorf("it ended before the handshake (%w)%s", how, p.stderr.quote())
-				return p, &endedError{err, p.stderr.any()}
+				return "", &endedError{err, p.stderr.any()}
 			}
-			return p, err
+			return "", err
 		}
-		if err := p.connect(ctx, got.text); err != nil {
-			return p, err
-		}
-		return p, nil
-	case <-time.After(o.Timeout):
+		return got.text, nil
+	case <-time.After(limit):
 		if p.stopped() {
-			return p, errStopped
+			return "", errStopped
 		}
 		if stdout.SetReadDeadline(time.Now()) == nil { // on Windows it has none, and reading goes on
 			if got := <-first; got.text != "" {
-				return p, fmt.Errorf("it printed %.100q, and not the end of that line within %s%s", got.text, o.Timeout,
+				return "", fmt.Errorf("it printed %.100q, and not the end of that line within %s%s", got.text, limit,
 					p.stderr.quote())
 			}
 		}
-		return p, fmt.Errorf("no handshake within %s%s", o.Timeout, p.stderr.quote())
+		return "", fmt.Errorf("no handshake within %s%s", limit, p.stderr.quote())
 	case <-ctx.Done():
-		return p, context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 }
 
