@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,45 +133,15 @@ func (g *options) authorLogger() *slog.Logger {
 	if g.logFormat == "json" || g.logLevel == "debug" {
 		return g.logger()
 	}
-	return slog.New(&authorHandler{Handler: g.logger().Handler(), out: replacingWriter{g.err}})
-}
-
-type authorHandler struct {
-	slog.Handler
-	out    io.Writer
-	plugin string
-}
-
-// Enabled is true for what a plugin says.
-func (h *authorHandler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.plugin != "" || h.Handler.Enabled(ctx, level)
-}
-
-// Handle prints what a plugin says in its own format, below the plugin's name.
-func (h *authorHandler) Handle(ctx context.Context, r slog.Record) error {
-	switch {
-	case r.Message == "plugin crashed": // pluginRun.printState prints it
-	case h.plugin != "" && pluginlog.Said(r):
-		_, err := fmt.Fprintf(h.out, "%s %s\n", h.plugin, pluginlog.Text(r))
-		return err
-	case h.Handler.Enabled(ctx, r.Level):
-		return h.Handler.Handle(ctx, r)
-	}
-	return nil
-}
-
-// WithAttrs notes the plugin's name.
-func (h *authorHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	out := &authorHandler{h.Handler.WithAttrs(attrs), h.out, h.plugin}
-	for _, a := range attrs {
-		if a.Key == "plugin" {
-			out.plugin = strings.TrimSpace(a.Value.String())
+	out := replacingWriter{g.err}
+	return slog.New(pluginlog.ByPlugin(g.logger().Handler(), func(plugin string, r slog.Record) bool {
+		switch {
+		case r.Message == "plugin crashed": // pluginRun.printState prints it
+			return true
+		case plugin == "" || !pluginlog.Said(r):
+			return false
 		}
-	}
-	return out
-}
-
-// WithGroup is that of the log.
-func (h *authorHandler) WithGroup(name string) slog.Handler {
-	return &authorHandler{h.Handler.WithGroup(name), h.out, h.plugin}
+		fmt.Fprintf(out, "%s %s\n", plugin, pluginlog.Text(r))
+		return true
+	}))
 }

@@ -87,14 +87,27 @@ func (s *Store) Over(l *slog.Logger) *slog.Logger {
 	return slog.New(s.Handler(l.Handler()))
 }
 
-// Handler passes records on to next, and keeps those of the loggers of plugins (With "plugin"): what plugins print and
-// log, and warnings about them.
-func (s *Store) Handler(next slog.Handler) slog.Handler { return &handler{Handler: next, store: s} }
+// Handler passes records on to next, and keeps those of the loggers of plugins: what plugins print and log, and warnings
+// about them.
+func (s *Store) Handler(next slog.Handler) slog.Handler {
+	return ByPlugin(next, func(plugin string, r slog.Record) bool {
+		if plugin != "" && (r.Level >= slog.LevelWarn || Said(r)) {
+			s.write(plugin, fmt.Sprintf("%s [%d] %s\n", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), os.Getpid(), Text(r)))
+		}
+		return false
+	})
+}
+
+// ByPlugin is a handler that calls take with each record and the plugin that its logger is for (With "plugin"), "" for
+// none. Of plugins these are the records of all levels. What take does not handle, by its result, is passed on to next.
+func ByPlugin(next slog.Handler, take func(plugin string, r slog.Record) (handled bool)) slog.Handler {
+	return &handler{Handler: next, take: take}
+}
 
 type handler struct {
 	slog.Handler
-	store  *Store
-	plugin string // "" for other loggers than those of plugins
+	take   func(plugin string, r slog.Record) bool
+	plugin string
 }
 
 // Enabled is true for all that a plugin prints and logs.
@@ -102,13 +115,9 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.plugin != "" || h.Handler.Enabled(ctx, level)
 }
 
-// Handle keeps the record.
+// Handle passes the record on, unless it is handled here.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	if h.plugin != "" && (r.Level >= slog.LevelWarn || Said(r)) {
-		h.store.write(h.plugin, fmt.Sprintf("%s [%d] %s\n", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), os.Getpid(),
-			Text(r)))
-	}
-	if !h.Handler.Enabled(ctx, r.Level) {
+	if h.take(h.plugin, r) || !h.Handler.Enabled(ctx, r.Level) {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)
@@ -116,7 +125,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs notes the plugin's name.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	out := &handler{h.Handler.WithAttrs(attrs), h.store, h.plugin}
+	out := &handler{h.Handler.WithAttrs(attrs), h.take, h.plugin}
 	for _, a := range attrs {
 		if a.Key == pluginKey && toolname.IsPlugin(a.Value.String()) {
 			out.plugin = a.Value.String()
@@ -127,7 +136,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup is that of the next handler.
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.Handler.WithGroup(name), h.store, h.plugin}
+	return &handler{h.Handler.WithGroup(name), h.take, h.plugin}
 }
 
 // A file is open for appending.
