@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/audit"
 )
 
-// StatusUnfinished is the status of a call that has a decision and no end: it runs, or its host was killed.
-const StatusUnfinished = "unfinished"
+// statusUnfinished is the status of a call that has a decision and no end: it runs, or its host was killed.
+const statusUnfinished = "unfinished"
 
 // A Call is what the record says of one call, without arguments and result. Its lines are joined by the call's id:
 // those from a decision to the next end belong together.
@@ -69,7 +69,7 @@ func (c *Call) add(r *audit.Record) {
 	if r.Kind == audit.KindDecision {
 		c.Decided = r.Time
 		c.Reason = cmp.Or(r.Reason, c.Reason)
-		c.Status = cmp.Or(c.Status, StatusUnfinished)
+		c.Status = cmp.Or(c.Status, statusUnfinished)
 		return
 	}
 	c.Ended, c.Status = r.Time, cmp.Or(r.Status, "error")

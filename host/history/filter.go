@@ -68,7 +68,7 @@ func (f *Filter) check(ctx context.Context, q querier) error {
 		values []string
 		known  []string
 	}{
-		{"status of a call", []string{f.Status}, []string{"ok", "error", StatusUnfinished}},
+		{"status of a call", []string{f.Status}, []string{"ok", "error", statusUnfinished}},
 		{"outcome of a call", []string{f.Outcome}, []string{string(sdk.OutcomeNotSent), string(sdk.OutcomeFailed),
 			string(sdk.OutcomeUnknown)}},
 		{"effect of a rule", f.Effects, []string{string(policy.Allow), string(policy.Ask), string(policy.AlwaysAsk),

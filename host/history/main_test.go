@@ -92,7 +92,7 @@ func matches(f *Filter, c *Call, words string) bool {
 	case len(f.Codes) > 0 && (c.Code == "" || !slices.Contains(f.Codes, c.Code)),
 		len(f.Effects) > 0 && (c.Effect == "" || !slices.Contains(f.Effects, c.Effect)),
 		!f.Since.IsZero() && at < f.Since.UnixMicro(), !f.Until.IsZero() && at >= f.Until.UnixMicro(),
-		f.AtLeast > 0 && (c.Status == StatusUnfinished || c.Duration < f.AtLeast):
+		f.AtLeast > 0 && (c.Status == statusUnfinished || c.Duration < f.AtLeast):
 		return false
 	}
 	phrases, _ := phrasesOf(f.Text)
@@ -154,7 +154,7 @@ func someFilter(r *rand.Rand, n int) (f Filter) {
 		case 3:
 			f.Caller = anyOf(r, "alice", "bob")
 		case 4:
-			f.Status = anyOf(r, "ok", "error", StatusUnfinished)
+			f.Status = anyOf(r, "ok", "error", statusUnfinished)
 		case 5:
 			f.Codes = anyOf(r, []string{"E_TOOL"}, []string{"E_TOOL", "E_DENIED"}, []string{"E_LIMIT"})
 		case 6:

@@ -50,7 +50,7 @@ func TestOldCallsLeaveTheIndexAndStayInTheRecord(t *testing.T) {
 				t.Errorf("%d calls from %d on", state.Calls, state.Oldest)
 			}
 			whole.calls, whole.words = whole.calls[state.Oldest-1:], whole.words[state.Oldest-1:]
-			for _, f := range []Filter{{}, {Status: "ok"}, {Status: StatusUnfinished}, {Text: "words"},
+			for _, f := range []Filter{{}, {Status: "ok"}, {Status: statusUnfinished}, {Text: "words"},
 				{Since: day, Until: day.Add(4000 * time.Minute)}} {
 				got, count := all(t.Context(), t, i, f, 1000)
 				want := whole.search(&f)

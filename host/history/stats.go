@@ -202,7 +202,7 @@ func (n *counter) add(at int64, of series, class int, calls int64, key string) {
 	g.calls[step] += calls
 	n.all.Calls += calls
 	switch of.status {
-	case StatusUnfinished:
+	case statusUnfinished:
 		n.all.Unfinished += calls
 		return
 	case "ok":

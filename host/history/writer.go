@@ -129,7 +129,7 @@ func (e *entry) words() string {
 	for f, value := range e.call.values {
 		w.field(f, value)
 	}
-	if e.call.Status != StatusUnfinished {
+	if e.call.Status != statusUnfinished {
 		w.durationTokens(e.call.Duration.Microseconds())
 	}
 	w.breakText()

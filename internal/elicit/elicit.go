@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// Method is that of a question to a person among MCP's input requests.
-const Method = "elicitation/create"
+// method is that of a question to a person among MCP's input requests.
+const method = "elicitation/create"
 
 // Limits of a question, in bytes.
 const (
-	MaxMessage = 4 << 10
+	maxMessage = 4 << 10
 	maxForm    = 32 << 10 // its schema
 	maxAnswer  = 64 << 10
 )
@@ -43,7 +43,7 @@ func Read(request json.RawMessage) (q *Question, is bool, err error) {
 	if err := json.Unmarshal(request, &in); err != nil {
 		return nil, false, fmt.Errorf("it cannot be read: %w", err)
 	}
-	if in.Method != Method {
+	if in.Method != method {
 		return nil, false, nil
 	}
 	return &in.Params, true, nil
@@ -51,7 +51,7 @@ func Read(request json.RawMessage) (q *Question, is bool, err error) {
 
 // Request is the input request of a question in the mode "form".
 func (q *Question) Request() json.RawMessage {
-	out, _ := json.Marshal(map[string]any{"method": Method, "params": map[string]any{"mode": "form",
+	out, _ := json.Marshal(map[string]any{"method": method, "params": map[string]any{"mode": "form",
 		"message": q.Message, "requestedSchema": q.RequestedSchema}}) // the schema was checked
 	return out
 }
@@ -59,8 +59,8 @@ func (q *Question) Request() json.RawMessage {
 // Check returns what is wrong with a question: it is over a limit.
 func (q *Question) Check() error {
 	switch {
-	case len(q.Message) > MaxMessage:
-		return fmt.Errorf("the question has %d bytes; the limit is %d (4 KiB)", len(q.Message), MaxMessage)
+	case len(q.Message) > maxMessage:
+		return fmt.Errorf("the question has %d bytes; the limit is %d (4 KiB)", len(q.Message), maxMessage)
 	case len(q.RequestedSchema) > maxForm:
 		return fmt.Errorf("the form of the question has %d bytes; the limit is %d (32 KiB)", len(q.RequestedSchema), maxForm)
 	}

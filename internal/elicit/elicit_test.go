@@ -104,13 +104,13 @@ func TestForms(t *testing.T) {
 }
 
 func TestLimitsOfAQuestion(t *testing.T) {
-	for _, q := range []*Question{{Message: strings.Repeat("x", MaxMessage+1)},
+	for _, q := range []*Question{{Message: strings.Repeat("x", maxMessage+1)},
 		{RequestedSchema: json.RawMessage(strings.Repeat(" ", maxForm+1))}} {
 		if q.Check() == nil {
 			t.Error("it is within the limits")
 		}
 	}
-	if q := (&Question{Message: strings.Repeat("x", MaxMessage)}); q.Check() != nil {
+	if q := (&Question{Message: strings.Repeat("x", maxMessage)}); q.Check() != nil {
 		t.Error("it is over a limit")
 	}
 }

@@ -30,8 +30,8 @@ func Encode(v any, indent string) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MaxDepth is how deep a text may be nested where nothing else is said.
-const MaxDepth = 1000
+// maxDepth is how deep a text may be nested where nothing else is said.
+const maxDepth = 1000
 
 // Members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON
 // value has no members.
@@ -51,7 +51,7 @@ type Members struct {
 }
 
 // MembersOf begins before the first member of a text.
-func MembersOf(text []byte) Members { return Members{text: text, most: MaxDepth} }
+func MembersOf(text []byte) Members { return Members{text: text, most: maxDepth} }
 
 // DeepMembersOf is MembersOf without the limit of nesting.
 func DeepMembersOf(text []byte) Members { return Members{text: text, most: math.MaxInt} }
@@ -232,7 +232,7 @@ func Check(text []byte) error {
 }
 
 // ErrDeep is the error of a text that is nested deeper than MaxDepth.
-var ErrDeep = fmt.Errorf("it is nested more than %d deep", MaxDepth)
+var ErrDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
 
 // skipScalar returns the offset after the string, number or word that begins at an offset.
 func skipScalar(b []byte, at int) (int, error) {

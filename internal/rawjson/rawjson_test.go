@@ -60,7 +60,7 @@ func FuzzMembers(f *testing.F) {
 
 func TestScannerBoundsDepth(t *testing.T) {
 	nested := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
-	for n, want := range map[int]error{MaxDepth: nil, MaxDepth + 1: ErrDeep, 10 << 20: ErrDeep} {
+	for n, want := range map[int]error{maxDepth: nil, maxDepth + 1: ErrDeep, 10 << 20: ErrDeep} {
 		m := MembersOf(nested(n))
 		if m.Next(); m.Err != want {
 			t.Error(n, m.Err)

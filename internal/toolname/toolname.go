@@ -112,8 +112,8 @@ func IsPlugin(text string) bool {
 
 var noPlugin = lazy.Regexp(`[^a-z0-9]+`)
 
-// Plugin makes the name of a plugin of any text; "" where no character of it fits.
-func Plugin(text string) string {
+// pluginName makes the name of a plugin of any text; "" where no character of it fits.
+func pluginName(text string) string {
 	name := strings.TrimLeft(noPlugin().ReplaceAllString(strings.ToLower(text), "-"), "-0123456789")
 	return strings.Trim(name[:min(len(name), MaxPlugin)], "-")
 }
@@ -123,5 +123,5 @@ var ending = lazy.Regexp(`\.[a-z]+$`)
 // PluginOf makes the name of a plugin of that of its program, such as toolhost-plugin-weather or weather.py; "" where
 // no character of it fits.
 func PluginOf(program string) string {
-	return Plugin(strings.TrimPrefix(ending().ReplaceAllString(program, ""), ProgramPrefix))
+	return pluginName(strings.TrimPrefix(ending().ReplaceAllString(program, ""), ProgramPrefix))
 }

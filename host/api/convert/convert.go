@@ -61,7 +61,7 @@ func Result(r *host.Result) *apiv1.CallResult {
 // ToResult is the reverse of Result.
 func ToResult(r *apiv1.CallResult) *host.Result {
 	out := &host.Result{CallID: r.CallId, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status,
-		Structured: Raw(r.Structured), Error: ToError(r.Error), Extra: Raw(r.Extra), Truncated: r.Truncated,
+		Structured: Raw(r.Structured), Error: toError(r.Error), Extra: Raw(r.Extra), Truncated: r.Truncated,
 		KeptFiles: r.KeptFiles, Duration: r.Duration.AsDuration(), Attempts: int(r.Attempts),
 		Generation: int(r.Generation)}
 	out.Content = toContents(r.Content)
@@ -100,8 +100,8 @@ func Error(e *sdk.Error) *apiv1.ToolError {
 		Details: Text(e.Details)}
 }
 
-// ToError is the reverse of Error.
-func ToError(e *apiv1.ToolError) *sdk.Error {
+// toError is the reverse of Error.
+func toError(e *apiv1.ToolError) *sdk.Error {
 	if e == nil {
 		return nil
 	}
@@ -205,8 +205,8 @@ func Decision(d policy.Decision) *apiv1.Decision {
 	return out
 }
 
-// ToDecision is the reverse of Decision.
-func ToDecision(d *apiv1.Decision) policy.Decision {
+// toDecision is the reverse of Decision.
+func toDecision(d *apiv1.Decision) policy.Decision {
 	out := policy.Decision{Effect: policy.Effect(d.GetEffect()), Rule: d.GetRule(), Layer: d.GetLayer(),
 		Source: d.GetSource(), Reason: d.GetReason()}
 	for _, s := range d.GetTrace() {
@@ -257,7 +257,7 @@ func Approval(q *approvals.Question) *apiv1.Approval {
 // ToApprovalRequest is the reverse of Approval, for who shows the question at a terminal.
 func ToApprovalRequest(a *apiv1.Approval) *host.ApprovalRequest {
 	r := &host.ApprovalRequest{CallID: a.CallId, Caller: a.Caller, SessionID: a.SessionId, Workdir: a.Workdir,
-		Tool: toTool(a.Tool), Arguments: Raw(a.Arguments), Decision: ToDecision(a.Decision), Prefix: a.Prefix,
+		Tool: toTool(a.Tool), Arguments: Raw(a.Arguments), Decision: toDecision(a.Decision), Prefix: a.Prefix,
 		Problem: a.Problem, Via: toVia(a)}
 	if a.Preview != nil {
 		r.Preview = &sdk.Preview{Content: toContents(a.Preview.Content), Effect: a.Preview.Effect,

@@ -23,7 +23,7 @@ func TestEachCodeIsKnown(t *testing.T) {
 			t.Errorf("%s is not known", m[1])
 		}
 	}
-	for code := range known {
+	for code := range all {
 		if !declared[code] {
 			t.Errorf("%s is known, and sdk/error.go does not have it", code)
 		}

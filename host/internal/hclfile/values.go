@@ -83,8 +83,8 @@ func LiteralKey(item hclsyntax.ObjectConsItem) (string, bool) {
 // A Check returns the problem with a string and what to do about it, or "" for a valid one.
 type Check func(string) (problem, hint string)
 
-// Value evaluates an attribute. There is no expression when it is absent, null, or wrong and reported.
-func (b *Body) Value(name string) (cty.Value, hclsyntax.Expression) {
+// value evaluates an attribute. There is no expression when it is absent, null, or wrong and reported.
+func (b *Body) value(name string) (cty.Value, hclsyntax.Expression) {
 	a := b.attr(name)
 	if a == nil {
 		return cty.NilVal, nil
@@ -99,10 +99,10 @@ func (b *Body) Value(name string) (cty.Value, hclsyntax.Expression) {
 	return v, a.Expr
 }
 
-// Typed is Value for an attribute of one kind; hint says what to write instead of a value of another kind.
+// Typed is value for an attribute of one kind; hint says what to write instead of a value of another kind.
 func (b *Body) Typed(name string, k Kind, hint func(cty.Value) string) (cty.Value, hclsyntax.Expression) {
 	b.asks(name, k.Words)
-	v, e := b.Value(name)
+	v, e := b.value(name)
 	if e != nil && !k.Is(v) {
 		b.Wrong(e.Range(), "%s must be %s, not %s", name, k.Words, KindOf(v)).Hint = hint(v)
 		return cty.NilVal, nil

@@ -31,7 +31,7 @@ func Judge(q *policy.Query, argument string, rules shellcmd.Rules) (policy.Judge
 	if err != nil || !there {
 		return policy.Judgement{}, err
 	}
-	where, err := Where(q)
+	where, err := contextOf(q)
 	if err != nil {
 		return policy.Judgement{}, err
 	}
@@ -136,9 +136,9 @@ func Prefix(q *policy.Query) []string {
 	return shellcmd.Prefix(command)
 }
 
-// Where returns the folder, input and environment of a call's command, from the other arguments, by the names that
+// contextOf returns the folder, input and environment of a call's command, from the other arguments, by the names that
 // shell tools use.
-func Where(q *policy.Query) (shellcmd.Context, error) {
+func contextOf(q *policy.Query) (shellcmd.Context, error) {
 	dir, _, wrongDir := text(q, "workdir")
 	input, _, wrongInput := text(q, "stdin")
 	environ, wrongEnviron := environment(q)
@@ -188,7 +188,7 @@ func Catastrophe(q *policy.Query, given map[string]string) string {
 	if q.Category != Category && q.Hints.ReadOnly != nil && *q.Hints.ReadOnly {
 		return ""
 	}
-	where, err := Where(q)
+	where, err := contextOf(q)
 	if err != nil { // which the rules report
 		where = shellcmd.Context{Dir: q.Workdir, Root: q.Workdir}
 	}

@@ -15,7 +15,7 @@ func TestWhere(t *testing.T) {
 		`{"workdir":"/etc","stdin":""}`:                      "/etc /project [] false",
 		`{"workdir":""}`:                                     "/project /project [] false",
 	} {
-		got, err := Where(&policy.Query{Arguments: []byte(arguments), Workdir: "/project"})
+		got, err := contextOf(&policy.Query{Arguments: []byte(arguments), Workdir: "/project"})
 		if text := strings.Join([]string{got.Dir, got.Root, "[" + strings.Join(got.Env, " ") + "]",
 			map[bool]string{true: "true", false: "false"}[got.Stdin]}, " "); err != nil || text != want {
 			t.Errorf("%s: %s and the error %v, want %s", arguments, text, err, want)

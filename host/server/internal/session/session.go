@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// KeyHeader is the header in which the page sends the key of its session beside the cookie.
-const KeyHeader = "Toolhost-Console-Key"
+// keyHeader is the header in which the page sends the key of its session beside the cookie.
+const keyHeader = "Toolhost-Console-Key"
 
 const (
 	maxBody  = 4 << 10 // bytes
@@ -35,7 +35,7 @@ const (
 
 // Find returns the index of the token that a request's session stands for; -1 when it has none, or none that is valid.
 func Find(r *http.Request, tokens []string) int {
-	key := r.Header.Get(KeyHeader)
+	key := r.Header.Get(keyHeader)
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil || !fresh(key, time.Now()) {
 		return -1

@@ -29,7 +29,7 @@ func signIn(t *testing.T, token string) (string, *http.Cookie) {
 
 func find(key string, cookie *http.Cookie, tokens ...string) int {
 	r := httptest.NewRequest(http.MethodPost, "http://"+host+"/x", nil)
-	r.Header.Set(session.KeyHeader, key)
+	r.Header.Set("Toolhost-Console-Key", key)
 	if cookie != nil {
 		r.AddCookie(cookie)
 	}
