@@ -60,7 +60,7 @@ func explained(raw []byte, out any, err error) error {
 	}
 	f := decodeErrorFinder{in: json.NewDecoder(bytes.NewReader(whole)), fields: map[reflect.Type][]field{}}
 	if m := f.value(reflect.TypeOf(out).Elem()); m != nil {
-		m.where = f.where()
+		m.where = strings.TrimPrefix(strings.Join(f.path, ""), ".")
 		if inner, ok := errors.AsType[*decodeError](m.cause); ok { // in a OneOf
 			nested := *inner
 			nested.where = m.where + strings.TrimSuffix("."+inner.where, ".")
@@ -76,10 +76,6 @@ type decodeErrorFinder struct {
 	in     *json.Decoder
 	path   []string // of the value that is read
 	fields map[reflect.Type][]field
-}
-
-func (f *decodeErrorFinder) where() string {
-	return strings.TrimPrefix(strings.Join(f.path, ""), ".")
 }
 
 // value reads a value, and says why it does not fit; nil when it does. The path then leads to it. No type is as good as

@@ -147,7 +147,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer taken.End()
-	out := newStreamWriter(w, s.limits.write)
+	out := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: s.limits.write,
+		header: http.Header{}}
 	defer out.close()
 	body, err := io.ReadAll(http.MaxBytesReader(w, taken.Reader(r.Body), maxBody))
 	switch {

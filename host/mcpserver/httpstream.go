@@ -116,10 +116,6 @@ type streamWriter struct {
 	over     bool
 }
 
-func newStreamWriter(w http.ResponseWriter, limit time.Duration) *streamWriter {
-	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: limit, header: http.Header{}}
-}
-
 func (w *streamWriter) finish() {
 	w.streams.mu.Lock()
 	if w.known && w.streams.all[w.key] == w {

@@ -165,11 +165,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				http.Error(w, message, status)
 			}
 		}
-		p, ctx, end, why := s.identify(r)
+		p, ctx, end, why := s.authorize(r)
 		defer end()
-		if why == nil {
-			why = p.mayRequest(r.URL.Path)
-		}
 		if why != nil {
 			if why.status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", "Bearer")
@@ -229,34 +226,27 @@ type refusal struct {
 	message, hint string
 }
 
-// identify returns who makes a request, which must be for this host and from no page of another origin, with a context
-// that ends when its token is revoked. Without a valid token the principal has no role. Call end when it is served.
-func (s *Server) identify(r *http.Request) (p principal, ctx context.Context, end func(), why *refusal) {
+// authorize returns who makes a request, which must be for this host and from no page of another origin, and have the
+// role that its path needs. The context ends when its token is revoked. Call end when the request is served.
+func (s *Server) authorize(r *http.Request) (p principal, ctx context.Context, end func(), why *refusal) {
 	ctx, end = r.Context(), func() {}
-	if isLocal(ctx) {
-		return principal{role: Operator, local: true}, ctx, end, nil
-	}
-	if why := s.foreign(r); why != "" {
+	if p.local = isLocal(ctx); p.local {
+		p.role = Operator
+	} else if why := s.foreign(r); why != "" {
 		return p, ctx, end, &refusal{http.StatusForbidden, connect.CodePermissionDenied, why, ""}
-	}
-	if token := s.authenticated(r); token != nil {
-		p = principal{role: token.Role, name: token.Name}
+	} else if token := s.authenticated(r); token != nil {
+		p.role, p.name = token.Role, token.Name
 		ctx, end = token.untilRevoked(ctx)
 	}
-	return p, ctx, end, nil
-}
-
-// mayRequest returns why the role of a principal does not suffice for a path.
-func (p principal) mayRequest(path string) *refusal {
-	switch need := needed(path); {
+	switch need := needed(r.URL.Path); {
 	case p.role == "" && need != "":
-		return &refusal{http.StatusUnauthorized, connect.CodeUnauthenticated, "a valid token is needed",
+		why = &refusal{http.StatusUnauthorized, connect.CodeUnauthenticated, "a valid token is needed",
 			"Send the header Authorization: Bearer TOKEN; `toolhost serve --show-token` prints it."}
 	case !p.role.may(need):
-		return &refusal{http.StatusForbidden, connect.CodePermissionDenied,
+		why = &refusal{http.StatusForbidden, connect.CodePermissionDenied,
 			fmt.Sprintf("this needs the role %s, and the token has the role %s", need, p.role), ""}
 	}
-	return nil
+	return p, ctx, end, why
 }
 
 // growStack makes the stack of the goroutine as large as a call needs. HTTP/2 has a new goroutine for each request: its

@@ -235,7 +235,8 @@ func (p *Process) storeDescription(generation int, d *sdk.Description) {
 		d = withKnownTools(old, d)
 	}
 	p.describedAs = spec
-	if old := p.description.Swap(d); old != nil && !sameTools(old.Tools, d.Tools) {
+	if old := p.description.Swap(d); old != nil && !slices.EqualFunc(old.Tools, d.Tools,
+		func(a, b sdk.Tool) bool { return sameDefinition(&a, &b) }) {
 		p.callWatchers()
 	}
 }
@@ -324,10 +325,6 @@ func (p *Process) callWatchers() {
 	for changed := range p.watchers {
 		go (*changed)()
 	}
-}
-
-func sameTools(a, b []sdk.Tool) bool {
-	return slices.EqualFunc(a, b, func(a, b sdk.Tool) bool { return sameDefinition(&a, &b) })
 }
 
 // describedProgram is the program that the description is from, if known: the last one that ran, otherwise the one of
