@@ -27,8 +27,21 @@ type File struct {
 	Registered string
 }
 
-// Compile returns the file's descriptor, under its registered name and with its comments, after those of all files that
-// it imports.
+// Generate runs generators, such as "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12", on the file. What they make
+// goes to a folder, with paths relative to that of the file's registered name. It returns the descriptors of the file
+// and, before it, of all that it imports.
+func (f File) Generate(ctx context.Context, folder string, generators ...string) ([]*descriptorpb.FileDescriptorProto,
+	error) {
+	files, err := f.Compile(ctx)
+	for _, g := range generators {
+		if err == nil {
+			err = generate(ctx, g, files, folder)
+		}
+	}
+	return files, err
+}
+
+// Compile returns the descriptors with comments, that of the file, the last, under its registered name.
 func (f File) Compile(ctx context.Context) ([]*descriptorpb.FileDescriptorProto, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{f.Folder}}),
@@ -55,9 +68,7 @@ func imported(file protoreflect.FileDescriptor, seen map[string]bool) (out []*de
 	return append(out, protodesc.ToFileDescriptorProto(file))
 }
 
-// Generate runs a generator, such as "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12", on the last of the files.
-// What it makes goes to a folder, with paths relative to that of the file's registered name.
-func Generate(ctx context.Context, generator string, files []*descriptorpb.FileDescriptorProto, folder string) error {
+func generate(ctx context.Context, generator string, files []*descriptorpb.FileDescriptorProto, folder string) error {
 	name := files[len(files)-1].GetName()
 	in, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{name}, Parameter: new("paths=source_relative"), ProtoFile: files,

@@ -10,11 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/protogen"
 )
 
-const (
-	folder = "host/api/proto"
-	source = "toolhost/api/v1/api.proto"
-	goCode = "host/api/apiv1"
-)
+const source = "toolhost/api/v1/api.proto"
 
 // The pinned generators. The versions of protoc-gen-go and protoc-gen-connect-go are those of the libraries in go.mod.
 var generators = []string{
@@ -24,21 +20,9 @@ var generators = []string{
 }
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	file := protogen.File{Folder: "host/api/proto", Source: source, Registered: source}
+	if _, err := file.Generate(context.Background(), "host/api/apiv1", generators...); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
-}
-
-func run(ctx context.Context) error {
-	files, err := protogen.File{Folder: folder, Source: source, Registered: source}.Compile(ctx)
-	if err != nil {
-		return err
-	}
-	for _, g := range generators {
-		if err := protogen.Generate(ctx, g, files, goCode); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -42,14 +42,9 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	files, err := protogen.File{Folder: folder, Source: source, Registered: registered}.Compile(ctx)
+	files, err := protogen.File{Folder: folder, Source: source, Registered: registered}.Generate(ctx, goCode, generators...)
 	if err != nil {
 		return err
-	}
-	for _, g := range generators {
-		if err := protogen.Generate(ctx, g, files, goCode); err != nil {
-			return err
-		}
 	}
 	return copyForKits(files[0])
 }
