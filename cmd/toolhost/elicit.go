@@ -206,7 +206,8 @@ func parseAnswer(f *elicit.Field, text string) json.RawMessage {
 func chosen(f *elicit.Field, text string) string {
 	all := f.Options()
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > len(all) || slices.ContainsFunc(all, func(o elicit.Option) bool { return o.Value == text }) {
+	is := func(o elicit.Option) bool { return o.Value == text }
+	if err != nil || n < 1 || n > len(all) || slices.ContainsFunc(all, is) {
 		return text
 	}
 	return all[n-1].Value
