@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // Every client's block is read back unchanged, and adding it twice changes nothing.
@@ -108,7 +109,7 @@ func TestSecretsByLook(t *testing.T) {
 	for name, want := range map[string]bool{"GITHUB_TOKEN": true, "OPENAI_KEY": true, "GH_PAT": true, "api-key": true,
 		"Authorization": true, "PASSWORD": true, "LOG_LEVEL": false, "PATH": false, "KEYBOARD": false, "DOMAIN": false,
 		"bearer_token_env_var": false} {
-		if secretName(name) != want {
+		if redact.Setting(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 )
@@ -205,7 +206,7 @@ func (o *Import) pair(p *Plugin, pair Pair, kind string) (value, error) {
 		return nil, err
 	}
 	text, literal := v.plain()
-	if literal && !ordinary(text) && (secretName(pair.Name) || looksSecret(text)) {
+	if literal && !ordinary(text) && (redact.Setting(pair.Name) || looksSecret(text)) {
 		wanted := pair.Name
 		if kind == "header" {
 			wanted = p.Name + "_" + map[bool]string{true: "TOKEN", false: pair.Name}[strings.EqualFold(pair.Name,
@@ -250,12 +251,12 @@ func (o *Import) words(p *Plugin) (out []value, err error) {
 
 func (o *Import) argument(p *Plugin, v value, text, previous, held string) value {
 	option := strings.HasPrefix(previous, "-") && !strings.Contains(previous, "=")
-	if option && !strings.HasPrefix(text, "-") && !ordinary(text) && secretName(strings.TrimLeft(previous, "-")) {
+	if option && !strings.HasPrefix(text, "-") && !ordinary(text) && redact.Setting(strings.TrimLeft(previous, "-")) {
 		return o.secret(p.Name, p.Name+"_"+previous, text, held)
 	}
 	if m := argumentOption().FindStringSubmatch(text); m != nil && !ordinary(m[2]) {
 		name := strings.TrimSuffix(m[1], "=")
-		if wanted := strings.TrimLeft(name, "-"); secretName(wanted) || looksSecret(m[2]) {
+		if wanted := strings.TrimLeft(name, "-"); redact.Setting(wanted) || looksSecret(m[2]) {
 			if wanted != name {
 				wanted = p.Name + "_" + wanted
 			}
@@ -264,7 +265,7 @@ func (o *Import) argument(p *Plugin, v value, text, previous, held string) value
 		return v
 	}
 	if m := argumentHeader().FindStringSubmatch(text); m != nil && !strings.HasPrefix(m[3], "//") &&
-		(secretName(m[1]) || looksSecret(m[3])) {
+		(redact.Setting(m[1]) || looksSecret(m[3])) {
 		wanted := map[bool]string{true: "TOKEN", false: m[1]}[strings.EqualFold(m[1], "Authorization")]
 		return append(value{{text: m[1] + m[2]}}, o.secret(p.Name, p.Name+"_"+wanted, m[3], held)...).joined()
 	}

@@ -83,7 +83,7 @@ func readValue(text string, withBare bool) (out value, err error) {
 			out = append(out, part{variable: variableFrom(group(6))})
 		default:
 			p := part{variable: group(1) + group(3) + group(5)}
-			if given := group(4); m[8] >= 0 && !looksSecret(given) && (!secretName(p.variable) || ordinary(given)) {
+			if given := group(4); m[8] >= 0 && !looksSecret(given) && (!redact.Setting(p.variable) || ordinary(given)) {
 				p.fallback = &given
 			}
 			out = append(out, p)
@@ -168,17 +168,9 @@ func escapeHCL(text string, after bool) string {
 var (
 	prefixed = lazy.Regexp(`^((?i:bearer|basic|token|bot|apikey)\s+)(\S.*)$`)
 	// random is a run as keys have them and words do not; digits and letters are counted apart.
-	random      = lazy.Regexp(`[A-Za-z0-9]{16,}`)
-	secretParts = lazy.Regexp(`(?i)(^|[_-])(key|token|secret|pat|auth|bearer|pass|pwd|credentials?|cookie|session)` +
-		`($|[_-])|apikey|password|passwd`)
-	variableKey = lazy.Regexp(`(?i)env[_-]?vars?$`) // its value is the name of a variable
-	redactor    = redact.New()
+	random   = lazy.Regexp(`[A-Za-z0-9]{16,}`)
+	redactor = redact.New()
 )
-
-// secretName reports whether the value of a variable, a header, an option or a parameter of that name is a secret.
-func secretName(name string) bool {
-	return (redact.Name(name) || secretParts().MatchString(name)) && !variableKey().MatchString(name)
-}
 
 // looksSecret reports whether a text is a key by its look.
 func looksSecret(text string) bool {
@@ -203,7 +195,7 @@ var assignment = lazy.Regexp(`^([+ -]?\s*(?:- )?["']?([\w.-]+)["']?\s*[:=]\s*)(\
 
 // HideSecrets replaces the secrets in a line of settings by [redacted].
 func HideSecrets(line string) string {
-	if m := assignment().FindStringSubmatch(line); m != nil && secretName(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
+	if m := assignment().FindStringSubmatch(line); m != nil && redact.Setting(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
 		!strings.HasPrefix(m[3], "{") && !strings.HasPrefix(m[3], "[") {
 		return m[1] + "[redacted]"
 	}
@@ -256,7 +248,7 @@ func secretQuery(text string, refer func(name string) string) (value, error) {
 		for i, pair := range strings.Split(query, "&") {
 			out = append(out, part{text: map[bool]string{true: "?", false: "&"}[i == 0]})
 			name, content, given := strings.Cut(pair, "=")
-			if given && !ordinary(content) && (secretName(name) || looksSecret(content)) {
+			if given && !ordinary(content) && (redact.Setting(name) || looksSecret(content)) {
 				out = append(out, part{text: name + "="}, part{variable: refer(name)})
 			} else {
 				out = append(out, part{text: pair})

@@ -6,20 +6,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/rawjson"
-	"golang.org/x/text/unicode/norm"
 )
-
-// secretName matches names whose values are secret, whatever they look like: those that contain these words, with or
-// without separators. Counts such as max_tokens are none.
-var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. ` +
-	`-]?phrase` +
-	`|(?:token|` + namedKey +
-	`|credentials?|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string|webhook[_. -]?url)$)`)
 
 // secretFlag matches arguments of a program whose next argument is secret.
 var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
@@ -201,14 +192,6 @@ func quote(text string) []byte {
 func unquote(text []byte) (out string) {
 	_ = json.Unmarshal(text, &out) // the text is valid
 	return out
-}
-
-// Name reports whether the value of a name is a secret, whatever it looks like: password, api_key, Authorization,
-// also with blanks around it or in letters of full width.
-func Name(name string) bool {
-	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}))
 }
 
 // Value replaces the value of a name for which Name is true. Values without content (nil, a bool, "") stay.

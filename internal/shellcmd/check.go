@@ -126,7 +126,7 @@ var (
 	}, " is a file")
 	// checkSysctl accepts names: NAME=value sets.
 	checkSysctl   = operandsAre(func(o Word) bool { return systemSetting().MatchString(o.Text) }, " may be set")
-	namesNoSecret = operandsAre(func(o Word) bool { return o.Static && !secretVariable(o.Text) }, " may hold a secret")
+	namesNoSecret = operandsAre(func(o Word) bool { return o.Static && !redact.Variable(o.Text) }, " may hold a secret")
 )
 
 var seconds = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
@@ -343,24 +343,6 @@ func checkTar(u *invocation) string {
 		}
 	}
 	return ""
-}
-
-// secretVariables are endings of variable names that hold secrets, besides those of package redact.
-const secretVariables lazy.Words = //nolint:gosec // names
-`_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH`
-
-// secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names
-// in loops.
-const secretParts lazy.Words = //nolint:gosec // names
-`AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK PASSPHRASE APIKEY`
-
-// secretVariable reports names of variables that look like secrets.
-func secretVariable(name string) bool {
-	upper := strings.ToUpper(name)
-	return redact.Name(name) || slices.ContainsFunc(strings.Split(upper, "_"), func(part string) bool {
-		return secretParts.Has(part) && name == upper && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
-	}) || strings.Contains(upper, "_KEY_") ||
-		secretVariables.Any(func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 var (

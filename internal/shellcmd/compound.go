@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/redact"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -751,7 +752,7 @@ func harmlessPart(p syntax.WordPart) bool {
 	case *syntax.DblQuoted:
 		return !p.Dollar && harmlessParts(p.Parts)
 	case *syntax.ParamExp:
-		return plainParam(p) && !secretVariable(p.Param.Value)
+		return plainParam(p) && !redact.Variable(p.Param.Value)
 	}
 	return false
 }

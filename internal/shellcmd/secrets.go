@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
@@ -340,7 +341,7 @@ func (c *Command) sendsVariable(n int) bool {
 // hasSecret reports a text with a variable whose name is that of a secret.
 func hasSecret(text string) bool {
 	m := variables().FindStringSubmatch(text)
-	return m != nil && secretVariable(m[1])
+	return m != nil && redact.Variable(m[1])
 }
 
 // loginVariable is an address with a single variable, for who logs in.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/redact"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -170,7 +171,7 @@ func (r *reader) parameter(p *syntax.ParamExp, quoted bool) {
 		r.folder, r.split = ".", !quoted
 		return
 	}
-	if !harmlessParam(p) || secretVariable(p.Param.Value) {
+	if !harmlessParam(p) || redact.Variable(p.Param.Value) {
 		r.unknown = true
 		return
 	}
