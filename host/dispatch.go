@@ -220,7 +220,7 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 		}
 	}
 	out.Error = client.WithFaults(result.Error, []string{broken.Error()})
-	return &out, nil //nolint:nilerr // it is the error of the result
+	return &out, nil
 }
 
 // checkOutput validates a structured result against the tool's output schema. The call has run, so the model still

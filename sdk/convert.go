@@ -13,8 +13,8 @@ import (
 )
 
 // This file converts the types of this package to messages and back at the plugin's end;
-// internal/wire/client/convert.go does so at the host's, in the same order, and internal/wire/convert.go for both. Text in proto strings is made valid
-// UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
+// internal/wire/client/convert.go does so at the host's, in the same order, and internal/wire/convert.go for both.
+// Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
 func toolToWire(t *Tool) *pluginv1.Tool {
 	ms := t.Timeout.Milliseconds()
@@ -49,7 +49,8 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 }
 
 func requestFromWire(r *pluginv1.CallRequest) Request {
-	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: wire.OrNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: wire.OrNil(r.GetArguments()),
+		Workdir: r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
 		LeaveOut: wire.List[string](r.GetLeaveOut()), Roots: wire.List[string](r.GetRoots()),
 		InputResponses: wire.Objects[json.RawMessage](r.GetInputResponses()), RequestState: string(r.GetRequestState()),
@@ -74,7 +75,8 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 
 // resultFromWire reads a result that the host sent, which has checked it.
 func resultFromWire(r *pluginv1.Result) *Result {
-	out := &Result{Structured: wire.OrNil(r.GetStructured()), Error: errorFromWire(r.GetError()), Truncated: r.GetTruncated(),
+	out := &Result{Structured: wire.OrNil(r.GetStructured()), Error: errorFromWire(r.GetError()),
+		Truncated: r.GetTruncated(),
 		Extra: wire.OrNil(r.GetExtra())}
 	for _, c := range r.GetContent() {
 		out.Content = append(out.Content, Content{Type: c.GetType(), Text: string(c.GetText()), Data: c.GetData(),

@@ -87,8 +87,8 @@ func (s *Store) Over(l *slog.Logger) *slog.Logger {
 	return slog.New(s.Handler(l.Handler()))
 }
 
-// Handler passes records on to next, and keeps those of the loggers of plugins: what plugins print and log, and warnings
-// about them.
+// Handler passes records on to next, and keeps those of the loggers of plugins: what plugins print and log, and
+// warnings about them.
 func (s *Store) Handler(next slog.Handler) slog.Handler {
 	return ByPlugin(next, func(plugin string, r slog.Record) bool {
 		if plugin != "" && (r.Level >= slog.LevelWarn || Said(r)) {

@@ -42,7 +42,8 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	files, err := protogen.File{Folder: folder, Source: source, Registered: registered}.Generate(ctx, goCode, generators...)
+	file := protogen.File{Folder: folder, Source: source, Registered: registered}
+	files, err := file.Generate(ctx, goCode, generators...)
 	if err != nil {
 		return err
 	}
