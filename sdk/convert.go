@@ -14,7 +14,8 @@ import (
 
 // This file converts the types of this package to messages and back at the plugin's end;
 // internal/wire/client/convert.go does so at the host's, in the same order, and internal/wire/convert.go for both.
-// Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
+// Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as
+// bytes.
 
 func toolToWire(t *Tool) *pluginv1.Tool {
 	ms := t.Timeout.Milliseconds()
@@ -50,7 +51,7 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 
 func requestFromWire(r *pluginv1.CallRequest) Request {
 	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: wire.OrNil(r.GetArguments()),
-		Workdir: r.GetWorkdir(),
+		Workdir:   r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
 		LeaveOut: wire.List[string](r.GetLeaveOut()), Roots: wire.List[string](r.GetRoots()),
 		InputResponses: wire.Objects[json.RawMessage](r.GetInputResponses()), RequestState: string(r.GetRequestState()),
@@ -77,7 +78,7 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 func resultFromWire(r *pluginv1.Result) *Result {
 	out := &Result{Structured: wire.OrNil(r.GetStructured()), Error: errorFromWire(r.GetError()),
 		Truncated: r.GetTruncated(),
-		Extra: wire.OrNil(r.GetExtra())}
+		Extra:     wire.OrNil(r.GetExtra())}
 	for _, c := range r.GetContent() {
 		out.Content = append(out.Content, Content{Type: c.GetType(), Text: string(c.GetText()), Data: c.GetData(),
 			MIMEType: c.GetMimeType(), URI: c.GetUri(), Name: c.GetName(), Raw: wire.OrNil(c.GetRaw()),

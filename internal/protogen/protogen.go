@@ -28,7 +28,7 @@ type File struct {
 }
 
 // Generate runs generators, such as "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12", on the file. What they
-// make goes to a folder, with paths relative to that of the file's registered name. It returns the descriptors of the file
+// make goes to a folder, with paths relative to that of its registered name. It returns the descriptors of the file
 // and, before it, of all that it imports.
 func (f File) Generate(ctx context.Context, folder string, generators ...string) ([]*descriptorpb.FileDescriptorProto,
 	error) {
