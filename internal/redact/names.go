@@ -30,7 +30,8 @@ const variableEndings lazy.Words = `_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _
 
 // variableWords are the words of names that hold secrets, wherever they are in the name; in lower case they are names
 // in loops.
-const variableWords lazy.Words = `AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK PASSPHRASE APIKEY`
+const variableWords lazy.Words = `AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS ` +
+	`WEBHOOK PASSPHRASE APIKEY`
 
 // Variable reports names of variables of the environment that look like secrets.
 func Variable(name string) bool {
