@@ -248,6 +248,7 @@ func TestCommaOfTheLastElement(t *testing.T) {
 	}
 	const calls = "\trunFirst(alpha, beta)\n\trunSecond(gamma, delta)"
 	const text = " * The first line has alpha,\n * the second one has beta and gamma,\n * and delta.\n"
+	const crops = "\tTOMATO(5),\n\tLETTUCE(3),\n\tROSEMARY(1),\n\tPUMPKIN(4),\n"
 	const elements = "\t'first alpha element',\n\t'second beta element'"
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
 		{"the last two of a short one go", "a.py", "x = [\n\ta1,\n\tb1,\n\tc1\n]\n", "\tb1,\n\tc1,\n", "", "x = [\n\ta1\n]\n"},
@@ -260,6 +261,12 @@ func TestCommaOfTheLastElement(t *testing.T) {
 			replaced(data, second, second+"\n  },\n  \"more\": {\n    \"third\": 3")},
 		{"statements", "a.go", "{\n" + calls + "\n}\n", calls + ",\n", calls + ",\n\trunThird()\n",
 			"{\n" + calls + "\n\trunThird()\n}\n"},
+		{"a language whose lists have none", "a.sh", "x=(\n" + elements + "\n)\n", elements + ",\n", elements + ",\n\t'third'\n",
+			"x=(\n" + elements + "\n\t'third'\n)\n"},
+		{"a statement behind one that is not the last", "a.kt", "enum class Crop(val thirst: Int) {\n" + crops + "}\n",
+			"enum class Crop(val thirst: Int) {\n" + replaced(crops, "(3),", "(3)"),
+			"enum class Crop(val thirst: Int) {\n" + replaced(crops, "(3),", "(3)\n\tseen.add(crop)"),
+			"enum class Crop(val thirst: Int) {\n" + replaced(crops, "(3),", "(3),\n\tseen.add(crop)") + "}\n"},
 		{"of old_string alone", "a.json", data, first + second + ",\n  },\n",
 			first + second + "\n  },\n  \"more\": {\n  },\n",
 			replaced(data, second+"\n  },\n", second+"\n  },\n  \"more\": {\n  },\n")},

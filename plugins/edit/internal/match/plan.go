@@ -250,47 +250,40 @@ func (t *Text) choose(c Change, f *finding) *Refusal {
 // maxTwinLines is how many lines staleTwin compares: in a file of lines that are all equal it would be all with all.
 const maxTwinLines = 1_000_000
 
-// staleTwin refuses a place that has other blanks than old_string where another one has the same, and all of its lines
-// but one: old_string may be that place as it was before an edit.
+// staleTwin refuses a place that has other blanks than old_string where lines elsewhere have the same, and are all of
+// its lines but one, which is another, comes or is missing: old_string may be those as they were before an edit.
 func (t *Text) staleTwin(c Change, f *finding) *Refusal {
 	old := newSource(bytes.Trim(toLF(f.reading.old.data), "\n"), nil).rightTrimmed()
-	if n := len(old); f.number < indentationPass || f.number > lastComment || len(f.hits) > 1 || c.NearLine > 0 || n < 2 ||
+	n, compared := len(old), 0
+	if f.number < indentationPass || f.number > lastComment || len(f.hits) > 1 || c.NearLine > 0 || n < 2 ||
 		!bytes.Contains(t.data, []byte(old[0])) && !bytes.Contains(t.data, []byte(old[n-1])) {
 		return nil
 	}
-	line := func(i int) []byte { return bytes.TrimRight(t.text(i), blanks) }
-	same := func(from, to int) (head, tail int) { // lines of old_string at both ends
-		for head < len(old) && from+head < to && string(line(from+head)) == old[head] {
-			head++
-		}
-		for tail < len(old)-head && from+head < to-tail && string(line(to-tail-1)) == old[len(old)-tail-1] {
-			tail++
-		}
-		return head, tail
-	}
+	lines := t.rightTrimmed()
 	first, last := t.span(f.hits[0].Range)
-	here, below := same(first, last)
-	compared := 0
-	for i := 0; i < len(t.lines) && compared < maxTwinLines; i++ {
-		for _, more := range []int{-1, 0, 1} {
-			from, to := i, i+len(old)+more
-			if from >= first && from < last || from < first && to > first || to > len(t.lines) {
-				continue
-			}
-			head, tail := same(from, to)
-			if compared += head + tail; head+tail < max(len(old)-1, here+below+1) ||
-				more != 0 && (min(head, tail) == 0 || head+tail < len(old)+min(more, 0)) ||
-				more == 0 && (head+tail == len(old) || likeness(old[head], string(line(from+head))) == 0) ||
-				alnums([]byte(strings.Join(slices.Concat(old[:head], old[len(old)-tail:]), ""))) < 12 {
-				continue
-			}
-			return &Refusal{Kind: Ambiguous, Count: 2, Message: fmt.Sprintf("old_string fits %s%s, and has the blanks of %s "+
-				"and all lines but one: it may be these lines as they were before an edit.",
-				t.where(f.hits[0].Range), butFor(f.pass), lineSpan(from, to)),
-				Hint:    "Copy old_string from the place that you mean, exactly.",
-				Excerpt: t.numberedLines(first, last) + "\n" + t.numberedLines(from, to), Candidates: []Candidate{
-					{StartLine: first + 1, EndLine: last, Similarity: 1}, {StartLine: from + 1, EndLine: to, Similarity: 1}}}
+	head, tail := equalEnds(old, lines[first:last])
+	here := head + tail
+	for i := 0; i < 3*len(lines) && compared < maxTwinLines; i++ {
+		from, to := i/3, i/3+n-1+i%3
+		if from < last && to > first || to > len(lines) {
+			continue
 		}
+		head, tail := equalEnds(old, lines[from:to])
+		kept := head + tail
+		compared += kept
+		twin := kept == min(n, to-from) && min(head, tail) > 0
+		if to-from == n {
+			twin = kept == n-1 && likeness(old[head], lines[from+head]) > 0
+		}
+		if !twin || kept <= here || alnums([]byte(strings.Join(slices.Concat(old[:head], old[n-tail:]), ""))) < 12 {
+			continue
+		}
+		return &Refusal{Kind: Ambiguous, Count: 2, Message: fmt.Sprintf("old_string fits %s%s, and has the blanks of %s "+
+			"and all lines but one: it may be these lines as they were before an edit.",
+			t.where(f.hits[0].Range), butFor(f.pass), lineSpan(from, to)),
+			Hint:    "Copy old_string from the place that you mean, exactly.",
+			Excerpt: t.numberedLines(first, last) + "\n" + t.numberedLines(from, to), Candidates: []Candidate{
+				{StartLine: first + 1, EndLine: last, Similarity: 1}, {StartLine: from + 1, EndLine: to, Similarity: 1}}}
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 		n := len(p.new.data)
 		p.new.lines = append(p.new.lines, line{n, n, n})
 	}
+	p.settleCommas()
 	p.indents = t.indentation(p.old, p.new, p.at)
 	if p.indents.inFile {
 		p.indentAsFile()
@@ -82,7 +83,6 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 			return nil, refusal
 		}
 	}
-	p.settleCommas()
 	edits, refusal := p.finish()
 	if refusal == nil {
 		refusal = cmp.Or(t.doubled(p.old, p.at, edits), p.unended(edits))
@@ -90,104 +90,83 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	return edits, refusal
 }
 
-// settleCommas is for an element of a list behind which one of old_string and the file has a comma, and the other, for
-// which it is the last one, has not: what comes behind it ends as the file has it there, and the element with a comma.
+// settleCommas gives an element of a list, behind which one of old_string and the file has a comma and the other has
+// not, that of the file in both strings. What new_string has in its place, or behind it at the same depth, ends likewise
+// where the element is the last one of the list in one of the two.
 func (p *projection) settleCommas() {
-	if p.t.syntax == nil && p.t.ext != "json" || p.t.prose() {
+	if p.t.syntax == nil && p.t.ext != "json" || p.t.prose() || slices.Contains(noCommas, p.t.syntax) {
 		return
 	}
-	comma := []byte(",")
-	settle := func(e *Edit, has bool) { // gives the last line of an edit a comma, or takes it
-		with := newSource(e.With, p.t.syntax)
-		if tail := with.closest(len(with.lines), -1, with.blankOrComment); tail >= 0 {
-			code := with.code(tail)
-			at := with.lines[tail].start + len(code)
-			switch bare, had := bytes.CutSuffix(code, comma); {
-			case had && !has:
-				e.With = slices.Concat(with.data[:at-1], with.data[at:])
-			case has && endsStatement(string(bare)):
-				e.With = slices.Concat(with.data[:at-len(code)], bare, comma, with.data[at:])
-			}
-		}
-	}
+	var pairs []int
 	for _, b := range p.at.blocks {
-		if !b.single() || bytes.HasSuffix(p.old.code(b.o0), comma) == bytes.HasSuffix(p.t.code(b.f0), comma) ||
-			p.t.commentOnly(b.f0) {
+		if !b.single() || p.t.commentOnly(b.f0) || p.body(b.f0).End < p.t.lines[b.f0].end {
 			continue
 		}
-		l, end := p.t.lines[b.f0], p.t.lines[b.f0].start+len(p.t.code(b.f0))
-		comes := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start == l.next && e.End == e.Start })
-		at := slices.IndexFunc(p.edits, func(e Edit) bool { return e.Start < end && e.End >= end })
-		depth, least := 0, 0 // less than 0 where what comes ends the list
-		if comes >= 0 {
-			depth, least = newSource(p.edits[comes].With, p.t.syntax).nesting()
+		has := bytes.HasSuffix(p.t.code(b.f0), comma)
+		last := has && closesNext(p.old, b.o0) || !has && closesNext(p.t.source, b.f0)
+		if has == bytes.HasSuffix(p.old.code(b.o0), comma) || !has && !last {
+			continue
 		}
-		bare, last := bytes.CutSuffix(p.old.code(b.o0), comma)
-		if !last {
-			if comes >= 0 && depth == 0 {
-				settle(&p.edits[comes], true)
+		if pairs == nil {
+			pairs = counterparts(p.old, p.new)
+		}
+		own, end := slices.Index(pairs, b.o0), len(pairs)
+		for j, o := range slices.Backward(pairs) {
+			if o > b.o0 && p.old.key(o) == p.new.key(j) {
+				end = j
 			}
-			continue
 		}
-		next, before := p.t.closest(b.f0, +1, p.t.blankOrComment), []byte(nil)
-		if next < 0 || strings.IndexByte(")]}", p.t.key(next)[0]) < 0 {
-			continue
-		}
-		above := p.t.closest(b.f0, -1, func(i int) bool {
-			return p.t.blankOrComment(i) || slices.ContainsFunc(p.edits, func(e Edit) bool { // it goes
-				return len(e.With) == 0 && e.Start <= p.t.lines[i].start && e.End >= p.t.lines[i].end
-			})
+		depth := leading(p.old.text(b.o0))
+		tail := p.new.closest(end, -1, func(j int) bool {
+			return p.new.blankOrComment(j) || len(leading(p.new.text(j))) > len(depth)
 		})
-		if above >= 0 {
-			before = p.t.code(above)
+		above := p.t.closeCode(b.f0, -1)
+		list := above >= 0 && (strings.IndexByte(")]}", p.t.key(b.f0)[0]) >= 0 ||
+			bytes.IndexByte([]byte(",([{"), p.t.code(above)[len(p.t.code(above))-1]) >= 0)
+		p.old = p.old.withComma(b.o0, has)
+		if own >= 0 {
+			p.new = p.new.withComma(own, has || list && tail > own && !closesNext(p.new, own))
 		}
-		goes := false
-		if at >= 0 {
-			head := p.t.data[min(l.start, p.edits[at].Start):p.edits[at].Start]
-			goes = len(p.edits[at].With) == 0 && isBlank(head)
-			settle(&p.edits[at], false)
-			bare, end = slices.Concat(head, p.edits[at].With), p.edits[at].End
-			if i := bytes.LastIndexByte(bytes.TrimRight(bare, spaces), '\n'); i >= 0 {
-				bare = bare[i:]
-			}
-		}
-		list := strings.IndexByte(")]}", p.t.key(b.f0)[0]) >= 0 || bytes.HasSuffix(before, comma) ||
-			bytes.ContainsRune([]byte("([{"), lastRune(before))
+		first := p.t.closeCode(p.t.lineAt(p.at.Start), -1)
 		switch {
-		case comes < 0 && goes && bytes.HasSuffix(before, comma):
-			end = p.t.lines[above].start + len(before)
-			p.edit(end-1, end, nil) // that element is the last one now
-			continue
-		case comes < 0 || depth < 0:
-			continue
-		}
-		settle(&p.edits[comes], false)
-		bareIn := func(j int) bool { return squeeze(p.new.code(j)) == squeeze(bare) } // not meant to have a comma
-		switch {
-		case goes || least < 0 || !list || p.new.closest(-1, +1, func(j int) bool { return !bareIn(j) }) >= 0:
-		case at >= 0 && len(p.edits[at].With) > 0:
-			settle(&p.edits[at], true)
-		default:
-			p.edit(end, end, comma)
+		case !last || own >= 0 && tail == own:
+		case tail >= 0 && leading(p.new.text(tail)) == depth:
+			p.new = p.new.withComma(tail, has)
+		case tail < 0 && !has && first >= 0 && bytes.HasSuffix(p.t.code(first), comma): // all of the place goes
+			end := p.t.lines[first].start + len(p.t.code(first))
+			p.edit(end-1, end, nil)
 		}
 	}
 }
 
-// nesting is how many brackets a text leaves open, and the least that are at any place of it: less than 0 where it
-// closes some from before.
-func (s *source) nesting() (depth, least int) {
-	for i := range s.lines {
-		for _, c := range s.code(i) {
-			switch {
-			case strings.IndexByte("([{", c) >= 0:
-				depth++
-			case strings.IndexByte(")]}", c) >= 0:
-				depth--
-			}
-			least = min(least, depth)
-		}
+// noCommas are languages whose lists have none.
+var noCommas = []*syntax{shell, lisp, tex, ini, markup}
+
+var comma = []byte(",")
+
+// closesNext reports whether the next line behind line i that has code begins with a closing bracket, if there is one.
+func closesNext(s *source, i int) bool {
+	next := s.closeCode(i, +1)
+	return next < 0 || strings.IndexByte(")]}", s.key(next)[0]) >= 0
+}
+
+// withComma is the text with a comma behind the code of line i, or without one.
+func (s *source) withComma(i int, has bool) *source {
+	code := s.code(i)
+	bare, had := bytes.CutSuffix(code, comma)
+	if had == has || has && !endsStatement(string(bare)) {
+		return s
 	}
-	return depth, least
+	at := s.lines[i].start + len(bare)
+	rest := s.data[s.lines[i].start+len(code):]
+	if has {
+		rest = slices.Concat(comma, rest)
+	}
+	out := newSource(slices.Concat(s.data[:at], rest), s.syntax)
+	for n := len(out.data); len(out.lines) < len(s.lines); {
+		out.lines = append(out.lines, line{n, n, n})
+	}
+	return out
 }
 
 // unended refuses new statements without a semicolon where the statements of old_string lost theirs.
