@@ -40,6 +40,7 @@ LONGEST  := ./internal/shellcmd ./cmd/toolhost
 # minutes.
 SLOW     := -timeout 20m
 # Tests that measure memory while plugins send gibibytes: the race detector takes four times as long, and as much memory.
+# `make test-memory` runs them whole.
 FLOODS   := TestGibibytes|TestStatusOfSixteenMebibytes
 # Much of the time tests wait for processes: three times as many packages at a time as processors take a fifth less.
 BESIDE   := -p $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
@@ -87,7 +88,7 @@ test: $(if $(LONG),launcher) ## run all tests; LONG=1 for all cases of those tha
 ifdef LONG
 	@.ci/need-gemini
 	TOOLHOST_TEST_LAUNCHER="$(if $(LAUNCHER),$(CURDIR)/$(LAUNCHER))" \
-		$(FLAGGED) $(GOTEST) -ldflags="-s $(LAUNCHED)" $(SLOW) $(BESIDE) $(RACE) $(SHARED)
+		$(FLAGGED) $(GOTEST) -ldflags="-s $(LAUNCHED)" $(SLOW) $(BESIDE) -skip '$(FLOODS)' $(RACE) $(SHARED)
 	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) $$($(GO) list $(LONGEST) ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
 	$(SAME) $(GOTEST) $(SLOW) $(BESIDE) -short $(LONGEST) ./...
