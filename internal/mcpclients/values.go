@@ -195,8 +195,8 @@ var assignment = lazy.Regexp(`^([+ -]?\s*(?:- )?["']?([\w.-]+)["']?\s*[:=]\s*)(\
 
 // HideSecrets replaces the secrets in a line of settings by [redacted].
 func HideSecrets(line string) string {
-	if m := assignment().FindStringSubmatch(line); m != nil && redact.Setting(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
-		!strings.HasPrefix(m[3], "{") && !strings.HasPrefix(m[3], "[") {
+	if m := assignment().FindStringSubmatch(line); m != nil && redact.Setting(m[2]) &&
+		!ordinary(strings.Trim(m[3], `"',`)) && !strings.HasPrefix(m[3], "{") && !strings.HasPrefix(m[3], "[") {
 		return m[1] + "[redacted]"
 	}
 	line = redactor.Text(line)

@@ -91,7 +91,7 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 }
 
 // settleCommas gives an element of a list, behind which one of old_string and the file has a comma and the other has
-// not, that of the file in both strings. What new_string has in its place, or behind it at the same depth, ends likewise
+// not, that of the file in both strings. What new_string has in its place, or behind it at the same depth, ends alike
 // where the element is the last one of the list in one of the two.
 func (p *projection) settleCommas() {
 	if p.t.syntax == nil && p.t.ext != "json" || p.t.prose() || slices.Contains(noCommas, p.t.syntax) {
