@@ -64,11 +64,11 @@ var others = []language{
 const (
 	// leastLetters is how many letters beyond ASCII a guess needs.
 	leastLetters = 4
-	// leastCovered is how many of a hundred such letters have to be those of the language.
-	leastCovered = 90
-	// leastFrequent is how many of a hundred have to be its frequent ones. Of each script they are 60 to 75 in a text,
-	// and about 30 where its bytes are read in another encoding.
-	leastFrequent = 45
+	// leastCovered is how many of a thousand such letters have to be those of the language.
+	leastCovered = 900
+	// leastFrequent is how many of a thousand have to be its frequent ones. Of each script they are 600 to 750 in a text,
+	// and about 300 where its bytes are read in another encoding.
+	leastFrequent = 450
 	// maxSample limits the work, in bytes.
 	maxSample = 8 << 10
 )
@@ -140,7 +140,7 @@ func decode(text []byte, name string) string {
 	return string(decoded)
 }
 
-// fits says how well words are of the language, of 100; 0 if they are not.
+// fits says how well words are of the language, of 1000; 0 if they are not.
 func (l *language) fits(words string) int {
 	hits, frequent, misses, marks := 0, 0, 0, 0
 	runes := []rune(words)
@@ -166,8 +166,9 @@ func (l *language) fits(words string) int {
 			marks++
 		}
 	}
-	covered := 100 * hits / max(hits+misses, 1)
-	switch share := 100 * frequent / max(hits+misses+marks, 1); {
+	covered := 1000 * hits / max(hits+misses, 1)
+	// Marks count twice: what is a letter in one encoding, and a mark in another, is a letter.
+	switch share := 1000 * frequent / max(hits+misses+2*marks, 1); {
 	case hits < leastLetters, covered < leastCovered, l.frequent != "" && share < leastFrequent:
 		return 0
 	case l.frequent != "":
