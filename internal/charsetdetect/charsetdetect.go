@@ -1,6 +1,6 @@
-// Package charsetdetect guesses the legacy encoding of a text that is not UTF-8.
+// Package charsetdetect finds out the legacy encoding of a text that is not UTF-8: the one that it declares, or a guess.
 //
-// It goes by the letters that languages have: code with a few comments is too little for the statistics of detectors.
+// The guess goes by the letters that languages have: code with a few comments is too little for the statistics of detectors.
 package charsetdetect
 
 import (
@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A language is told by its letters.
@@ -72,6 +74,20 @@ const (
 	// maxSample limits the work, in bytes.
 	maxSample = 8 << 10
 )
+
+// declaration is how files say in which encoding they are: XML, HTML and texts with a header such as those of gettext,
+// style sheets, and programs in the way of Python, Emacs and Vim.
+var declaration = lazy.Regexp(`(?i)(?:<\?xml[^>]*?\sencoding\s*=\s*["']|\bcharset\s*=\s*["']?|@charset\s+["']|` +
+	`coding[:=][ \t]*["']?)([a-z0-9][\w.:-]+)`)
+
+// Declared returns the name of the encoding that a text names at its start, as it is written there, or "".
+func Declared(text []byte) string {
+	m := declaration().FindSubmatch(text[:min(len(text), 1<<10)])
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
+}
 
 // Detect returns the likely encoding of a text, by its name in the WHATWG encoding standard, or "".
 func Detect(text []byte) string {

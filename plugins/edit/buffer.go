@@ -138,12 +138,16 @@ func merged(ranges []match.Range) (out []match.Range) {
 }
 
 // sideEffects are notes on what a change does besides, such as splitting off a hard link.
-func (c *change) sideEffects() []string {
-	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
-		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the "+
-			"old content.", pathText(c.place.Path), n)}
+func (c *change) sideEffects() (notes []string) {
+	if c.form.guessed {
+		notes = append(notes, fmt.Sprintf("%s is not UTF-8: it was edited as %s, by a guess.", pathText(c.place.Path),
+			c.form.name))
 	}
-	return nil
+	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
+		notes = append(notes, fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the "+
+			"old content.", pathText(c.place.Path), n))
+	}
+	return notes
 }
 
 const maxRanges = 100 // ranges in a result

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/toolhost/toolhost/internal/charsetdetect"
 	"github.com/toolhost/toolhost/internal/iso2022jp"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -26,7 +27,8 @@ type form struct {
 	name    string
 	mark    []byte            // the byte order mark in front
 	codec   encoding.Encoding // nil when the bytes are the text
-	unknown bool              // the bytes are not UTF-8, and no encoding is configured
+	unknown bool              // the bytes are not UTF-8, no encoding is configured, and none is likely
+	guessed bool
 }
 
 var (
@@ -38,7 +40,8 @@ var (
 	}
 )
 
-// formOf detects the form of a file's content. Legacy is that of files that are not UTF-8, or nil.
+// formOf detects the form of a file's content. Legacy is that of files that are not UTF-8; nil has it guessed, as tools
+// that read do, if all bytes are kept in it.
 func formOf(data []byte, legacy *form) form {
 	if bytes.HasPrefix(data, utf8Mark) {
 		return form{name: "UTF-8", mark: utf8Mark, unknown: !mostlyUTF8(data)}
@@ -57,7 +60,18 @@ func formOf(data []byte, legacy *form) form {
 	if legacy != nil && bytes.IndexByte(data, 0) < 0 {
 		return *legacy
 	}
-	return form{name: "UTF-8", unknown: !mostlyUTF8(data)}
+	if mostlyUTF8(data) {
+		return form{name: "UTF-8"}
+	}
+	for _, likely := range []func([]byte) string{charsetdetect.Declared, charsetdetect.Detect} {
+		if f, err := codePage(likely(data)); err == nil {
+			f.guessed = true
+			if _, err := f.decode("", data); err == nil {
+				return *f
+			}
+		}
+	}
+	return form{name: "UTF-8", unknown: true}
 }
 
 // mostlyUTF8 is true for text with a few invalid bytes, and false for another encoding.

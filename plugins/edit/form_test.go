@@ -83,6 +83,31 @@ func TestEncodingsAreKept(t *testing.T) {
 	}
 }
 
+// A file in a legacy encoding is edited as it is read, in the encoding that it declares or a likely one.
+func TestEncodingsThatAreGuessed(t *testing.T) {
+	for _, test := range []struct{ encoding, before, old, new, after string }{
+		{"windows-1251", "# проверить значение\nx = 1\n# вернуть результат\n", "# вернуть результат", "# вернуть итог",
+			"# проверить значение\nx = 1\n# вернуть итог\n"},
+		{"windows-1250", "# sprawdź, czy wartość została już zmieniona\nx = 1\n", "x = 1", "x = 2 # później",
+			"# sprawdź, czy wartość została już zmieniona\nx = 2 # później\n"},
+		{"koi8-r", "# coding: koi8-r\n# да\n", "# да", "# нет", "# coding: koi8-r\n# нет\n"},
+		{"shift_jis", "// 値が変更されたかどうかを確認する\nx();\n", "を確認する", "", "// 値が変更されたかどうか\nx();\n"},
+	} {
+		t.Run(test.encoding, func(t *testing.T) {
+			f := start(t, "file", in(t, test.encoding, test.before))
+			r := f.run(t, "replace", args{"path": "file", "old_string": test.old, "new_string": test.new})
+			contains(t, r.Content[0].Text, "file is not UTF-8: it was edited as "+test.encoding+", by a guess.")
+			f.holds(t, "file", in(t, test.encoding, test.after))
+			f.run(t, "undo", args{})
+			f.holds(t, "file", in(t, test.encoding, test.before))
+			r = f.run(t, "write", args{"path": "file", "content": test.after, "overwrite": true})
+			contains(t, r.Content[0].Text, "Kept its encoding, which by a guess is "+test.encoding)
+			f.holds(t, "file", in(t, test.encoding, test.after))
+			f.fails(t, "NotInEncoding", "write", args{"path": "file", "content": "😀\n", "overwrite": true})
+		})
+	}
+}
+
 func TestEncodingsThatAreNotKept(t *testing.T) {
 	tests := []struct{ name, encoding, before, new, want, message string }{
 		{"half a surrogate", "", utf16le("1") + "\x00\xD8a\x00", "2", "EncodingNotKept", "UTF-16LE"},

@@ -247,6 +247,9 @@ func (f form) inWords() string {
 	case len(f.mark) > 0:
 		return "its encoding, " + f.name + " with a byte order mark"
 	}
+	if f.guessed {
+		return "its encoding, which by a guess is " + f.name
+	}
 	return "its encoding, " + f.name
 }
 

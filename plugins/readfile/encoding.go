@@ -22,7 +22,6 @@ import (
 
 	"github.com/toolhost/toolhost/internal/charsetdetect"
 	"github.com/toolhost/toolhost/internal/iso2022jp"
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -216,18 +215,9 @@ func (d *decoded) recognize(look []byte) {
 	}
 }
 
-// declaration is how files say in which encoding they are: XML, HTML and texts with a header such as those of gettext,
-// style sheets, and programs in the way of Python, Emacs and Vim.
-var declaration = lazy.Regexp(`(?i)(?:<\?xml[^>]*?\sencoding\s*=\s*["']|\bcharset\s*=\s*["']?|@charset\s+["']|` +
-	`coding[:=][ \t]*["']?)([a-z0-9][\w.:-]+)`)
-
 // declared is the encoding that a text names at its start, if it is one of a region, and its bytes are sound in it.
 func declared(text []byte) (c textEncoding, ok bool) {
-	m := declaration().FindSubmatch(text[:min(len(text), 1<<10)])
-	if m == nil {
-		return c, false
-	}
-	c, err := encodingNamed(string(m[1]))
+	c, err := encodingNamed(charsetdetect.Declared(text))
 	return c, err == nil && c.legacy() && c.decodes(text)
 }
 
