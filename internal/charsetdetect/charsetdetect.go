@@ -1,6 +1,7 @@
-// Package charsetdetect finds out the legacy encoding of a text that is not UTF-8: the one that it declares, or a guess.
+// Package charsetdetect finds out the legacy encoding of a text that is not UTF-8: the declared one, or a likely one.
 //
-// The guess goes by the letters that languages have: code with a few comments is too little for the statistics of detectors.
+// The guess goes by the letters that languages have: code with a few comments is too little for the statistics of
+// detectors.
 package charsetdetect
 
 import (

@@ -144,8 +144,8 @@ func (c *change) sideEffects() (notes []string) {
 			c.form.name))
 	}
 	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
-		notes = append(notes, fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the "+
-			"old content.", pathText(c.place.Path), n))
+		notes = append(notes, fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the "+
+			"others keep the old content.", pathText(c.place.Path), n))
 	}
 	return notes
 }
