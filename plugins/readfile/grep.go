@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -108,6 +109,7 @@ type fileLimits struct {
 	lines         int // that match; negative for all
 	before, after int
 	text          bool // keep the lines, not only their number
+	legacy        bool // decode files in a legacy encoding: the pattern has letters that are others there
 }
 
 func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
@@ -120,11 +122,19 @@ func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
 		return nil, badExpression(in.Pattern, err)
 	}
 	g := &grepCall{config: c, in: in, pattern: pattern, most: in.most()}
+	g.most.legacy = !isASCII(in.Pattern) || !in.Literal && asksForLetters().MatchString(in.Pattern)
 	dir := fsutil.Absolute(r.Workdir, in.Path)
 	if g.include, err = optionalPattern("include", in.Include, dir); err == nil {
 		g.exclude, err = optionalPattern("exclude", in.Exclude, dir)
 	}
 	return g, err
+}
+
+// asksForLetters finds the escapes of a pattern that ask for characters beyond ASCII.
+var asksForLetters = lazy.Regexp(`\\[pPx]`)
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 func (in *grepInput) most() fileLimits {

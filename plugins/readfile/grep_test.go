@@ -384,6 +384,24 @@ func TestGrepUTF16OfSeveralPieces(t *testing.T) {
 	}
 }
 
+// Letters beyond ASCII are found in files of any encoding; what a pattern of ASCII finds is searched as it is.
+func TestGrepLegacyEncodings(t *testing.T) {
+	text := "# проверить значение\nx = 1 # вернуть результат\n"
+	f := start(t, "cyrillic", encoded(t, "windows-1251", text), "declared", "# coding: koi8-r\n"+
+		encoded(t, "koi8-r", "# да\n"), "utf8", text, "binary", "\xFF\xFE\xFD\x00результат",
+		"large", strings.Repeat(encoded(t, "windows-1251", text), 100_000)+encoded(t, "windows-1251", "конец\n"))
+	for pattern, want := range map[string]string{
+		`"результат","exclude":"large"`:       "cyrillic:2:x = 1 # вернуть результат\nutf8:2:x = 1 # вернуть результат",
+		`"\\p{Cyrillic}+$","path":"declared"`: "declared:2:# да",
+		`"конец","path":"large"`:              "large:200001:конец",
+		`"x = 1","path":"cyrillic"`:           "cyrillic:2:x = 1 # \uFFFD \uFFFD",
+	} {
+		if got := f.run(t, "grep", `{"pattern":%s}`, pattern).Content[0].Text; !strings.HasPrefix(got, want) {
+			t.Errorf("%s found %q", pattern, got)
+		}
+	}
+}
+
 func TestGrepEndsWithTheCall(t *testing.T) {
 	f := start(t, "a/b", strings.Repeat("ab", 1<<20))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
@@ -92,25 +94,35 @@ func (s *searcher) fill(in io.Reader, size int64) {
 }
 
 // text looks at the start of the file, drops a byte order mark, and gives where the rest comes from: UTF-16 with a mark
-// is decoded.
+// is decoded, and a legacy encoding where the pattern needs that.
 func (s *searcher) text(file io.Reader) (io.Reader, error) {
 	head := s.buf[:min(len(s.buf), sniffed)]
 	switch {
 	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
 		if ignoreEOF(s.err) == nil {
-			in := unicode.UTF16(unicode.LittleEndian,
-				unicode.ExpectBOM).NewDecoder().Reader(io.MultiReader(bytes.NewReader(slices.Clone(s.buf)), file))
-			s.err, s.buf = nil, s.buf[:0]
-			s.fill(in, -1)
-			file, head = in, s.buf[:min(len(s.buf), sniffed)]
+			file = s.decode(file, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM))
+			head = s.buf[:min(len(s.buf), sniffed)]
 		}
 	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
 		s.shown = 3
+	case s.most.legacy && !utf8.Valid(s.buf) && ignoreEOF(s.err) == nil:
+		d := decoded{head: head}
+		if d.recognize(s.buf[:min(len(s.buf), looked)]); !d.binary && d.legacy() {
+			file = s.decode(file, d.enc)
+		}
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
 		return nil, errBinary
 	}
 	return file, ignoreEOF(s.err)
+}
+
+// decode continues with the text of the file, of which the buffer has the start.
+func (s *searcher) decode(file io.Reader, from encoding.Encoding) io.Reader {
+	in := from.NewDecoder().Reader(io.MultiReader(bytes.NewReader(slices.Clone(s.buf)), file))
+	s.err, s.buf = nil, s.buf[:0]
+	s.fill(in, -1)
+	return in
 }
 
 // lines reads until the buffer holds whole lines, and returns how far these go.
