@@ -399,7 +399,7 @@ func probeSpace(dir string) error {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if failed, is := errors.AsType[*fs.PathError](err); is { // the name is not worth a word
-		return failed.Err
+		return &fs.PathError{Op: failed.Op, Path: dir, Err: failed.Err}
 	}
 	return err
 }
@@ -420,8 +420,9 @@ func writable(dir string) string {
 	case !mayWrite(dir):
 		return "not writable"
 	}
-	if err := probeSpace(dir); err != nil {
-		return "not writable: " + err.Error()
+	err = probeSpace(dir)
+	if failed, is := errors.AsType[*fs.PathError](err); is {
+		return "not writable: " + failed.Err.Error()
 	}
 	return "writable"
 }
