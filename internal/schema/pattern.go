@@ -85,7 +85,16 @@ func (p *pattern) compile(r *reader, s string) (*regexp.Regexp, error) {
 		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together",
 			maxPrograms))
 	}
-	tree, err := syntax.Parse(fromECMA(s), syntax.Perl)
+	rewritten := fromECMA(s)
+	tree, err := syntax.Parse(rewritten, syntax.Perl)
+	if e, ok := errors.AsType[*syntax.Error](err); ok { // say it in the author's words
+		_, was := syntax.Parse(s, syntax.Perl)
+		if own, ok := errors.AsType[*syntax.Error](was); ok && own.Code == e.Code {
+			err = own
+		} else if e.Expr == rewritten {
+			e.Expr = s
+		}
+	}
 	if err != nil {
 		return nil, parseError(s, err)
 	}
@@ -98,7 +107,7 @@ func (p *pattern) compile(r *reader, s string) (*regexp.Regexp, error) {
 	if p.size += size; p.size > maxProgram {
 		return nil, unsupportedError(fmt.Sprintf("repeats too much (%d instructions; the limit is %d)", p.size, maxProgram))
 	}
-	return regexp.Compile(fromECMA(s))
+	return regexp.Compile(rewritten)
 }
 
 // splitLookaheads takes the lookaheads off the start of a pattern: ^(?=A)(?!B)C asks of a text what ^C and ^(?:A) ask,
@@ -187,6 +196,8 @@ var (
 	// a surrogate pair is one character
 	unicodeEscape = lazy.Regexp(`^\\u(?:(?i:d[89ab][0-9a-f]{2}\\ud[c-f])[0-9a-fA-F]{2}|[0-9a-fA-F]{4}|\{0*[0-9a-fA-F]{1,6}\})`)
 	property      = lazy.Regexp(`^\\[pP]\{(?:sc|Script|gc|General_Category)=(\w+)\}`)
+	flagI         = lazy.Regexp(`\(\?[msU]*i`)
+	flagS         = lazy.Regexp(`\(\?[imU]*s`)
 	largeCounts   = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
 
@@ -248,9 +259,10 @@ func (r *reader) loosen() {
 	}
 }
 
-// What \s and \S are in ECMA-262, as the content of a class; those of RE2 know ASCII only, and no vertical tab.
+// What \s and \S are in ECMA-262, as the content of a class; those of RE2 know ASCII only, and no vertical tab. Behind
+// \p{Z} a hyphen is one, as it is behind \s.
 const (
-	spaces    = `\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	spaces    = `\x{9}-\x{d}\x{feff}\p{Z}`
 	nonSpaces = `\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
 		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 )
@@ -258,12 +270,15 @@ const (
 // fromECMA rewrites what RE2 spells or reads differently.
 func fromECMA(s string) string {
 	var b strings.Builder
+	dots, folds := flagS().MatchString(s), flagI().MatchString(s) // as authors write them who do not know of ECMA-262
 	for class := false; s != ""; {
 		was := s[:1]
 		now := was
 		switch {
 		case s[0] == '\\' && len(s) > 1:
-			was, now = escapeFromECMA(s, class)
+			if was, now = escapeFromECMA(s, class); folds && class && was == `\S` {
+				now = was // RE2 folds ranges one character after the other
+			}
 		case class && s[0] == '[':
 			now = `\[` // [[:alpha:]] is a class of these characters
 		case class:
@@ -274,7 +289,7 @@ func fromECMA(s string) string {
 			was, now = "[]", `[^\x{0}-\x{10ffff}]`
 		case s[0] == '[':
 			class = true
-		case s[0] == '.':
+		case s[0] == '.' && !dots:
 			now = `[^\n\r\x{2028}\x{2029}]`
 		}
 		b.WriteString(now)
@@ -285,17 +300,17 @@ func fromECMA(s string) string {
 
 // escapeFromECMA returns the escape that s begins with, and how RE2 writes it, which may be in a class.
 func escapeFromECMA(s string, class bool) (was, now string) {
-	within := func(content string) string {
-		if class {
-			return content
-		}
-		return "[" + content + "]"
-	}
 	switch s[1] {
 	case 's':
-		return s[:2], within(spaces)
+		if !class {
+			return s[:2], "[" + spaces + "]"
+		}
+		return s[:2], spaces
 	case 'S':
-		return s[:2], within(nonSpaces)
+		if !class {
+			return s[:2], "[^" + spaces + "]"
+		}
+		return s[:2], nonSpaces
 	case 'b':
 		if class {
 			return s[:2], `\x{8}`

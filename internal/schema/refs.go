@@ -115,21 +115,23 @@ func (r *reader) link(root *node) (shared []*node, err error) {
 // target finds the schema that a reference leads to. A dynamic one leads to the outermost of the schemas around it, by
 // the way that it was reached, that has its anchor: where only one has, it is as good as $ref.
 func (r *reader) target(ref reference) (*node, error) {
-	at := ref.from.at + "/" + ref.word
+	fail := func(format string, args ...any) (*node, error) {
+		return nil, fault(ref.from.at+"/"+ref.word, format, args...)
+	}
 	uri, fragment, _ := strings.Cut(ref.text, "#")
 	resource, known := ref.resource, true
 	if uri != "" {
 		resource, known = r.resources[resolveURI(ref.base, uri)]
 	}
 	if !known {
-		return nil, fault(at, "%s leads out of this schema; nothing is ever fetched, so refer to what is in it, as in "+
+		return fail("%s leads out of this schema; nothing is ever fetched, so refer to what is in it, as in "+
 			"\"#/$defs/name\"", quote(ref.text))
 	}
 	if decoded, err := url.PathUnescape(fragment); err == nil {
 		fragment = decoded
 	}
 	if ref.word != "$ref" && r.dynamic["#"+fragment] > 1 {
-		return nil, fault(at, "%s leads to one of several schemas, by how it is reached, which is not supported; use $ref",
+		return fail("%s leads to one of several schemas, by how it is reached, which is not supported; use $ref",
 			quote(ref.text))
 	}
 	place, known := resource, true
@@ -142,12 +144,12 @@ func (r *reader) target(ref reference) (*node, error) {
 	target := r.index[place]
 	switch {
 	case !known:
-		return nil, fault(at, "%s names an anchor that no schema in here has", quote(ref.text))
+		return fail("%s names an anchor that no schema in here has", quote(ref.text))
 	case target == nil && resource != "":
-		return nil, fault(at, "%s points at no schema in the inner one with an \"$id\" (#%s), from which it is read",
+		return fail("%s points at no schema in the inner one with an \"$id\" (#%s), from which it is read",
 			quote(ref.text), resource)
 	case target == nil:
-		return nil, fault(at, "%s points at no schema in here", quote(ref.text))
+		return fail("%s points at no schema in here", quote(ref.text))
 	}
 	return target, nil
 }

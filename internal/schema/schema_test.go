@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -308,6 +309,29 @@ func TestShapesFromTheField(t *testing.T) {
 	}
 }
 
+// RE2 folds the ranges of a class one character after the other, which must not take as long for each \S.
+func TestPatternThatFoldsManyClasses(t *testing.T) {
+	start := time.Now()
+	part := `{"pattern":"(?i)[` + strings.Repeat(`\\S`, 240) + `]"}`
+	mustCompile(t, `{"allOf":[`+part+strings.Repeat(","+part, 20)+`]}`)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// Errors show a pattern as it was written.
+func TestErrorsOfRewrittenPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		".)": "unexpected ): `.)`", `(\u0041`: "missing closing ): `(\\u0041`", `\u{110000}`: "invalid escape sequence: `\\u`",
+		`\p{sc=Foo}`: "invalid character class range: `\\p{sc=Foo}`",
+	} {
+		_, err := (&reader{}).compilePattern(pattern)
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), `\x`) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
 // TestPatternsOfECMA are forms that RE2 spells or reads differently.
 func TestPatternsOfECMA(t *testing.T) {
 	for _, c := range []struct{ pattern, fits, unfit string }{
@@ -331,6 +355,12 @@ func TestPatternsOfECMA(t *testing.T) {
 		{`^\.$`, ".", "a"},
 		{`^[.]$`, ".", "a"},
 		{`^\cJ$`, "\n", "J"},
+		{`^[\s-x]$`, "\u3000-x", "y\uff00"},
+		{`^[\s-\uffff]$`, " -\uffff", "\uff00"},
+		{`^(?s).$`, "a\n", ""},
+		{`^(?is:.)$`, "a\n", ""},
+		{`^(?i)[\Sa]$`, "aB", " "},
+		{`^(?i)\S$`, "aB", " \u3000"},
 	} {
 		p, err := (&reader{}).compilePattern(c.pattern)
 		if err != nil {
