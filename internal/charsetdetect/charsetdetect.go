@@ -159,7 +159,7 @@ func decode(text []byte, name string) string {
 
 // fits says how well words are of the language, of 1000; 0 if they are not.
 func (l *language) fits(words string) int {
-	hits, frequent, misses, marks := 0, 0, 0, 0
+	hits, frequent, misses, marks, capitals := 0, 0, 0, 0, 0
 	runes := []rune(words)
 	isLetter := func(i int) bool { return i >= 0 && i < len(runes) && unicode.IsLetter(runes[i]) }
 	for i, r := range runes {
@@ -167,10 +167,14 @@ func (l *language) fits(words string) int {
 		known := strings.ContainsRune(l.letters, letter) || r == 'İ' && strings.Contains(l.letters, "ı")
 		switch {
 		case r < utf8.RuneSelf:
-		case known && unicode.IsUpper(r) && i > 0 && unicode.IsLower(runes[i-1]):
+		case known && unicode.IsUpper(r) && i > 0 && unicode.IsLower(runes[i-1]),
+			i > 1 && r == runes[i-1] && r == runes[i-2]: // a line that is drawn
 			misses++
 		case known && (isLetter(i-1) || isLetter(i+1) || l.frequent != ""):
 			hits++
+			if unicode.IsUpper(r) {
+				capitals++
+			}
 			if strings.ContainsRune(l.frequent, letter) {
 				frequent++
 			}
@@ -188,6 +192,8 @@ func (l *language) fits(words string) int {
 	switch share := 1000 * frequent / max(hits+misses+2*marks, 1); {
 	case hits < leastLetters, covered < leastCovered, l.frequent != "" && share < leastFrequent:
 		return 0
+	case l.frequent != "" && capitals == hits: // more likely another script
+		return share * 3 / 4
 	case l.frequent != "":
 		return share
 	}
@@ -196,6 +202,12 @@ func (l *language) fits(words string) int {
 
 // multibyte guesses an encoding of several bytes for a character, by the letters that texts in it have.
 func multibyte(lines []byte) string {
+	high := 0
+	for _, c := range lines {
+		if c >= utf8.RuneSelf {
+			high++
+		}
+	}
 	for _, m := range []struct {
 		name  string
 		least int // of 100 letters
@@ -217,6 +229,9 @@ func multibyte(lines []byte) string {
 					own++
 				}
 			}
+		}
+		if m.least >= 90 && 5*high < 6*letters { // most are a letter of Latin and one of ASCII: Ó and N
+			continue
 		}
 		if letters >= leastLetters && 100*own >= m.least*letters && !strings.ContainsRune(text, utf8.RuneError) {
 			return m.name

@@ -37,6 +37,8 @@ var texts = []struct {
 	{"בדוק אם הערך כבר השתנה לפני השמירה", "windows-1255"},
 	{"تحقق من أن القيمة قد تغيرت قبل الحفظ", "windows-1256 iso-8859-6"},
 	{"ตรวจสอบว่าค่าถูกเปลี่ยนแล้วหรือไม่", "windows-874"},
+	{"LÓGICA DE CONEXIÓN Y SESIÓN ESPAÑOLA", "windows-1252"},
+	{"שלום עולם בדיקה", "windows-1255"},
 	{"値が変更されたかどうかを確認する", "shift_jis euc-jp"},
 	{"日曜日 月曜日 火曜日", "shift_jis"},
 	{"检查该值是否已经改变", "gb18030 gbk"},
@@ -69,6 +71,7 @@ func TestDetect(t *testing.T) {
 // What is too little, or no language, is not guessed.
 func TestNothingToDetect(t *testing.T) {
 	for _, text := range []string{"", "plain", "caf\xE9", "gr\xFCn", "12 \xB0C", "\x80\x81\x82\x83\x84\x85\x86\x87",
+		"20\xB0C 30\xB0C 5\xB5m 6\xB5m 7\xB5s", "\xC9\xCD\xCD\xCD\xCD\xBB\n\xBA ab \xBA\n\xC8\xCD\xCD\xCD\xCD\xBC",
 		"\xFF\xFE\xFD\xFC\xFB\xFA\xF9\xF8", strings.Repeat("\xA9 \xAE ", 20)} {
 		if name := Detect([]byte(text)); name != "" {
 			t.Errorf("%q: %s", text, name)
