@@ -125,8 +125,8 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) folderFlow {
 	cond := folderFlow{dirs, dirs}
 	if len(c.Cond) > 0 { // a final else has none
 		cond = w.stmts(c.Cond, dirs)
+		w = w.chosenBy(c.Cond[len(c.Cond)-1])
 	}
-	w = w.maybeRuns()
 	from := len(w.all.commands)
 	out := join(cond.bad, w.stmts(c.Then, cond.ok))
 	w.keepEmpty(from, true, w.slice(c), c.Cond...)
@@ -235,7 +235,9 @@ func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) folderFlow {
 			doubts = append(doubts, w.inside(p, dirs)...)
 		}
 		// ;& falls through into the next one, from any of those before
-		out = union(out, w.maybeRuns().stmts(item.Stmts, out).any())
+		branch := w.maybeRuns()
+		branch.chosen = w.chosen || strings.ContainsAny(w.slice(c.Word), "$`")
+		out = union(out, branch.stmts(item.Stmts, out).any())
 	}
 	if len(doubts) > 0 {
 		w.construct("case", c, nil, dirs, doubts...)

@@ -59,7 +59,7 @@ type Command struct {
 	Doubts []string
 
 	sure   bool     // it runs whatever others end with, unless one before it with && fails
-	branch bool     // it, or what runs it, may not run although all before it succeeds
+	branch bool     // whether it runs, or what runs it, depends on more than constants, although all before it succeeds
 	built  bool     // it stands for a construct
 	shows  bool     // its assignments change only how it orders and shows things
 	sets   bool     // it only sets variables that programs ignore

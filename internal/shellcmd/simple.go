@@ -20,7 +20,7 @@ func (c *Command) severeDoubt(why string) {
 // call walks a simple command.
 func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderFlow {
 	at := w.reserve(x)
-	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop, branch: w.either,
+	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs, sure: !w.either && !w.loop, branch: w.chosen,
 		hidden: w.built}
 	for _, a := range x.Assigns {
 		if a.Value != nil || a.Array != nil || len(x.Args) == 0 { // X= a leaves what X is for others

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 const (
@@ -45,6 +47,7 @@ type walker struct {
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
 	either    bool            // and so it may although those before it succeed
+	chosen    bool            // and that depends on more than constants
 	unrolled  int             // how often the enclosing loops are walked
 	computed  func() bool     // see setOnce
 	once      map[string]bool // what namedOnce has found out
@@ -115,6 +118,17 @@ func (w *walker) maybeRuns() *walker {
 	inner.unsure, inner.either = true, true
 	return &inner
 }
+
+// chosenBy is maybeRuns for what runs by how a command ends.
+func (w *walker) chosenBy(test syntax.Node) *walker {
+	inner := w.maybeRuns()
+	inner.chosen = w.chosen || !constantTest().MatchString(w.slice(test))
+	return inner
+}
+
+// constantTest always ends alike.
+var constantTest = lazy.Regexp("^(?:! *)?(?:true|false|:|(?:\\[\\[?|test) +(?:! +)?(?:-[nz] +)?[^-$`]+|" +
+	"\\(\\([0-9 <>=!]+\\)\\));?$")
 
 func (w *walker) stmts(list []*syntax.Stmt, dirs []string) folderFlow {
 	f := folderFlow{dirs, dirs}
@@ -222,12 +236,13 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 		}
 		right, to := w.maybeRuns(), len(w.all.commands)
 		right.either = w.either || w.all.tested > from
+		right.chosen = w.chosen || right.either && !constantTest().MatchString(w.slice(c.X))
 		y := right.stmt(c.Y, x.ok)
 		w.keepEmpty(to, true, w.slice(c.Y), c.X)
 		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x, to := w.stmt(c.X, dirs), len(w.all.commands)
-		y := w.maybeRuns().stmt(c.Y, x.bad)
+		y := w.chosenBy(c.X).stmt(c.Y, x.bad)
 		w.keepEmpty(to, false, w.slice(c.Y), c.X)
 		return folderFlow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
