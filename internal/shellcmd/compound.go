@@ -263,6 +263,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	at := w.reserve(c)
 	d := w.builtin(c.Variant.Value, c, dirs)
+	d.sure = !w.unsure && !w.loop && !w.passing && len(w.via) == 0
 	for _, a := range c.Args {
 		if a.Name != nil && !a.Naked {
 			w.keepValue(a)

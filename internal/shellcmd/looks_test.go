@@ -39,7 +39,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 	t.Parallel()
 	levels := map[string]string{
 		"medium": `git push origin|-u\ origin heroku, RAILS_ENV=test rails|bin/rails db:rollback|db:reset|db:drop,
-			RAILS_ENV=test bundle\ exec|bin/spring|docker\ compose\ exec\ a rails db:rollback|db:schema:load, rails db:drop|db:rollback RAILS_ENV=test,
+			RAILS_ENV=test bundle\ exec|bin/spring rails db:rollback|db:schema:load, rails db:drop|db:rollback RAILS_ENV=test,
 			export RAILS_ENV=test; rails db:rollback; bundle exec rails db:drop, docker compose exec -e RAILS_ENV=test a rails db:rollback,
 			npx knex|sequelize migrate:rollback|db:migrate:undo --env test, php artisan migrate:fresh|db:wipe --env=testing,
 			ssh -T|-vT git@github.com, mysql -e 'show\ create\ table\ a', aws s3 cp|sync --recursive|--quiet\ --exclude\ c s3://a/b b,
@@ -79,7 +79,9 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			mongosh --eval 'db.version()'|'db.a.find({b:1}).limit(5)'|'printjson(db.a.stats())', mongosh a --quiet --eval 'db.a.count()',
 			cmake -E copy|make_directory a b,
 			sed -i|-i.bak 's/"a":\ .*/"a":\ ["b\/**\/e"\ \[w\]]/' c, sed -i 's#a#[e]#'|'s/a/[/g' a, php -S localhost:8000 -t public, declare -i n=3, export -n a, export PATH=$PATH:a|PATH="$PATH:$HOME/bin"|PATH=${PATH}:a`,
-		"high": `RAILS_ENV=test DATABASE_URL=b bundle exec rails db:rollback, RAILS_ENV=test a; bundle exec rails db:rollback,
+		"high": `(export RAILS_ENV=test); rails db:drop, false && export RAILS_ENV=test; rails db:drop, if a; then export RAILS_ENV=test; fi; rails db:drop, export RAILS_ENV=test; unset RAILS_ENV; rails db:drop,
+			RAILS_ENV=test docker\ exec\ a|docker\ compose\ exec\ a|env\ -i rails db:drop, npx knex migrate:rollback --env test --env production,
+			RAILS_ENV=test DATABASE_URL=b bundle exec rails db:rollback, RAILS_ENV=test a; bundle exec rails db:rollback,
 			export RAILS_ENV=test; export RAILS_ENV=b; rails db:drop, RAILS_ENV=a bundle exec rails db:rollback, npx knex migrate:rollback --env prod,
 			ssh -T a|git@$x|git@a\ b|-o\ ProxyCommand=x\ git@a, mysql -e 'create\ user\ a'|'show\ create\ table\ a;\ drop\ table\ a',
 			aws s3 sync s3://a b --delete, aws s3 cp --recursive a s3://b, aws s3 cp s3://a --recursive s3://b, aws s3 cp s3://a --recursive ../b,

@@ -66,15 +66,21 @@ func (s *Script) harms(c Context) (list []string) {
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		p := c.workdirs(part.dirs)
+		text, inside := part.Text, lazy.Words("docker podman docker-compose podman-compose nerdctl kamal").Has(part.Name)
+		if inside { // variables are those of its options
+			text = joinWords(part.Args)
+		}
 		switch {
-		case testData().MatchString(part.Text):
+		case exports.Has(part.Name) && !part.sure:
+			tests = false // perhaps for nothing that follows
+		case testData().MatchString(text) && !otherData().MatchString(text):
 			if exports.Has(part.Name) {
 				depth = -1 // for all that follows
 			} else if !tests || len(part.Via) < depth {
 				depth = len(part.Via)
 			}
 			tests = true
-		case len(part.Via) <= depth, strings.Contains(part.Text, "_ENV="):
+		case len(part.Via) <= depth, inside, strings.Contains(part.Text, "_ENV="), part.Name == "unset":
 			tests = false
 		}
 		p.lost, p.tests = lost, tests
@@ -297,6 +303,9 @@ const deletesData = "it deletes data"
 
 // testData is in a command whose data, and that of what it runs, is that of tests, if nothing else says which.
 var testData = lazy.Regexp(`^(?:[^=$]+ )?(?:(?:RAILS|RACK|NODE|MIX|APP|FLASK)_ENV=|--env[= ])test(?:ing)?(?: [^=$]+)?$`)
+
+// otherData names another one.
+var otherData = lazy.Regexp(`--env[= ](?:[^t ]|t[^e ]|te[^s ]|tes[^t ])|(?:^| )(?:-i|--ignore-environment|-u \w+_ENV)(?: |$)`)
 
 // A use is a command that is written like a deny rule, and what is said of it.
 type use struct {

@@ -48,6 +48,7 @@ type walker struct {
 	unsure    bool            // the current part may or may not run
 	either    bool            // and so it may although those before it succeed
 	chosen    bool            // and that depends on more than constants
+	passing   bool            // variables that are set do not stay so
 	unrolled  int             // how often the enclosing loops are walked
 	computed  func() bool     // see setOnce
 	once      map[string]bool // what namedOnce has found out
@@ -108,7 +109,7 @@ func (w *walker) repeated() *walker {
 // inSubshell is the walker for commands of a subshell: its variables are gone afterwards.
 func (w *walker) inSubshell() *walker {
 	inner := *w
-	inner.variables = maps.Clone(w.variables)
+	inner.variables, inner.passing = maps.Clone(w.variables), true
 	return &inner
 }
 
