@@ -16,8 +16,8 @@ type reference struct {
 	base     string // its URI
 }
 
-// localBase is the base URI of a schema without an $id.
-const localBase = "schema:///"
+// localBase is the base URI of a schema without an $id. The question mark keeps "." and "/" from leading to it.
+const localBase = "schema:///?"
 
 // maxURI limits the URIs of inner schemas, which others are resolved from, in bytes.
 const maxURI = 2048

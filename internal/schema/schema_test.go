@@ -332,6 +332,16 @@ func TestErrorsOfRewrittenPatterns(t *testing.T) {
 	}
 }
 
+// A schema without an $id is at no place that a path leads to.
+func TestPathsLeadOut(t *testing.T) {
+	for _, ref := range []string{".", "/", "./", "..", "a", "//"} {
+		_, err := Compile([]byte(`{"properties":{"a":{"$ref":"` + ref + `"}}}`))
+		if err == nil || !strings.Contains(err.Error(), "leads out of this schema") {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
 // TestPatternsOfECMA are forms that RE2 spells or reads differently.
 func TestPatternsOfECMA(t *testing.T) {
 	for _, c := range []struct{ pattern, fits, unfit string }{
