@@ -85,6 +85,9 @@ func (p *pattern) compile(r *reader, s string) (*regexp.Regexp, error) {
 		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together",
 			maxPrograms))
 	}
+	if flagI().MatchString(s) { // RE2 folds ranges one character after the other, which takes milliseconds
+		r.programs += maxPrograms / 200 * len(wideRange().FindAllString(s, -1))
+	}
 	rewritten := fromECMA(s)
 	tree, err := syntax.Parse(rewritten, syntax.Perl)
 	if e, ok := errors.AsType[*syntax.Error](err); ok { // say it in the author's words
@@ -197,6 +200,7 @@ var (
 	unicodeEscape = lazy.Regexp(`^\\u(?:(?i:d[89ab][0-9a-f]{2}\\ud[c-f])[0-9a-fA-F]{2}|[0-9a-fA-F]{4}|\{0*[0-9a-fA-F]{1,6}\})`)
 	property      = lazy.Regexp(`^\\[pP]\{(?:sc|Script|gc|General_Category)=(\w+)\}`)
 	flagI         = lazy.Regexp(`\(\?[msU]*i`)
+	wideRange     = lazy.Regexp(`-(?:\\[ux]|[^\x00-\x7f])`)
 	flagS         = lazy.Regexp(`\(\?[imU]*s`)
 	largeCounts   = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
@@ -277,7 +281,7 @@ func fromECMA(s string) string {
 		switch {
 		case s[0] == '\\' && len(s) > 1:
 			if was, now = escapeFromECMA(s, class); folds && class && was == `\S` {
-				now = was // RE2 folds ranges one character after the other
+				now = was // whose ranges would be folded
 			}
 		case class && s[0] == '[':
 			now = `\[` // [[:alpha:]] is a class of these characters
