@@ -202,7 +202,9 @@ var (
 	flagI         = lazy.Regexp(`\(\?[msU]*i`)
 	wideRange     = lazy.Regexp(`-(?:\\[ux]|[^\x00-\x7f])`)
 	flagS         = lazy.Regexp(`\(\?[imU]*s`)
-	largeCounts   = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
+	// [[:alpha:]] has one bracket too many in ECMA-262: its author means a class of POSIX
+	posixClass  = lazy.Regexp(`^(\[:\^?[a-z]+:\])(?:\[:\^?[a-z]+:\]|[^\[\]])*\]`)
+	largeCounts = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
 
 // validRepeat reports counts in rising order.
@@ -283,8 +285,11 @@ func fromECMA(s string) string {
 			if was, now = escapeFromECMA(s, class); folds && class && was == `\S` {
 				now = was // whose ranges would be folded
 			}
+		case class && posixClass().MatchString(s):
+			was = posixClass().FindStringSubmatch(s)[1]
+			now = was
 		case class && s[0] == '[':
-			now = `\[` // [[:alpha:]] is a class of these characters
+			now = `\[`
 		case class:
 			class = s[0] != ']'
 		case strings.HasPrefix(s, "[^]"):
