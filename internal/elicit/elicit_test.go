@@ -80,7 +80,7 @@ func TestForms(t *testing.T) {
 	many := `{"type":"object","properties":{` + strings.Repeat(`"x":{"type":"string"},`, 3) + `"y":{"type":"string"}}}`
 	for schema, ok := range map[string]bool{
 		"": true, form: true, many: true, `{"type":"object"}`: true,
-		`{"type":"array"}`: false, `[]`: false, `{"type":"object","properties":[]}`: false,
+		`{"type":"object","properties":null}`: true, `{"type":"array"}`: false, `[]`: false, `{"type":"object","properties":[]}`: false,
 		`{"type":"object","properties":{"x":null}}`:                                       false,
 		`{"type":"object","properties":{"x":{"type":"object"}}}`:                          false,
 		`{"type":"object","properties":{"x":{"type":["string","null"]}}}`:                 false,
