@@ -137,10 +137,15 @@ func isASCII(b []byte) bool {
 
 // best returns the encoding in which words are most likely of one of these languages.
 func best(words []byte, of []language) (name string) {
-	most := 0
+	most, decoded := 0, map[string]string{}
 	for _, l := range of {
 		for _, encoding := range l.encodings {
-			if fits := l.fits(decode(words, encoding)); fits > most {
+			text, done := decoded[encoding]
+			if !done {
+				text = decode(words, encoding)
+				decoded[encoding] = text
+			}
+			if fits := l.fits(text); fits > most {
 				name, most = encoding, fits
 			}
 		}

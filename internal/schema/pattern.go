@@ -285,11 +285,11 @@ func fromECMA(s string) string {
 			if was, now = escapeFromECMA(s, class); folds && class && was == `\S` {
 				now = was // whose ranges would be folded
 			}
-		case class && posixClass().MatchString(s):
-			was = posixClass().FindStringSubmatch(s)[1]
-			now = was
 		case class && s[0] == '[':
 			now = `\[`
+			if m := posixClass().FindStringSubmatch(s); m != nil {
+				was, now = m[1], m[1]
+			}
 		case class:
 			class = s[0] != ']'
 		case strings.HasPrefix(s, "[^]"):
