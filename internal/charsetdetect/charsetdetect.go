@@ -6,7 +6,6 @@ package charsetdetect
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A language is told by its letters.
@@ -109,7 +109,7 @@ func Detect(text []byte) string {
 func sample(text []byte) (lines, words []byte, foreign bool) {
 	alone, mixed := 0, 0
 	for line := range bytes.Lines(text) {
-		if isASCII(line) {
+		if textutil.IsASCII(line) {
 			continue
 		}
 		if line = line[:min(len(line), maxSample)]; len(lines)+len(line) > maxSample && len(lines) > 0 {
@@ -117,7 +117,7 @@ func sample(text []byte) (lines, words []byte, foreign bool) {
 		}
 		lines = append(lines, line...)
 		for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) }) {
-			if isASCII(word) {
+			if textutil.IsASCII(word) {
 				continue
 			}
 			words = append(append(words, word...), ' ')
@@ -129,10 +129,6 @@ func sample(text []byte) (lines, words []byte, foreign bool) {
 		}
 	}
 	return lines, words, alone > 2*mixed
-}
-
-func isASCII(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
 // best returns the encoding in which words are most likely of one of these languages.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A format is a rule of the keyword format.
@@ -111,11 +111,8 @@ func isEmail(s string) bool {
 		return false
 	}
 	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && local != "" && isASCII(local) && isHostname(host) && strings.Contains(host, ".")
-}
-
-func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	return err == nil && a.Address == s && local != "" && textutil.IsASCII(local) && isHostname(host) &&
+		strings.Contains(host, ".")
 }
 
 func isHostname(s string) bool {

@@ -39,6 +39,16 @@ func EscapePointer(name string) string { return pointerEscapes.Replace(name) }
 // UnescapePointer returns the name that a reference token of a JSON Pointer means.
 func UnescapePointer(token string) string { return pointerUnescapes.Replace(token) }
 
+// IsASCII reports a text of ASCII characters alone.
+func IsASCII[T ~string | ~[]byte](text T) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // CountUTF8 counts the characters of several bytes that are sound, and the bytes that are no part of any: text in UTF-8
 // with damages has more of the former.
 func CountUTF8(text []byte) (sound, broken int) {

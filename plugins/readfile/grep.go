@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -122,7 +121,7 @@ func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
 		return nil, badExpression(in.Pattern, err)
 	}
 	g := &grepCall{config: c, in: in, pattern: pattern, most: in.most()}
-	g.most.legacy = !isASCII(in.Pattern) || !in.Literal && asksForLetters().MatchString(in.Pattern)
+	g.most.legacy = !textutil.IsASCII(in.Pattern) || !in.Literal && asksForLetters().MatchString(in.Pattern)
 	dir := fsutil.Absolute(r.Workdir, in.Path)
 	if g.include, err = optionalPattern("include", in.Include, dir); err == nil {
 		g.exclude, err = optionalPattern("exclude", in.Exclude, dir)
@@ -132,10 +131,6 @@ func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
 
 // asksForLetters finds the escapes of a pattern that ask for characters beyond ASCII.
 var asksForLetters = lazy.Regexp(`\\[pPx]`)
-
-func isASCII(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
-}
 
 func (in *grepInput) most() fileLimits {
 	switch in.Mode {
