@@ -78,7 +78,7 @@ func TestFormThatCannotBeAnswered(t *testing.T) {
 		"not a web address": {`{"method":"elicitation/create","params":{"mode":"url","url":"file:///etc/passwd"}}`, "y\n",
 			"not a web address"},
 		"end of the terminal": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n", "no answer could be read from the terminal"},
-		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "the limit is 100"},
+		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "it has more than 100 fields"},
 		"not a list of names": {form(`{"name":{"type":"string"}}`, `true`), "y\n", "its form cannot be used"},
 		"ten wrong answers": {form(`{"n":{"type":"integer"}}`, `["n"]`), "y\n" + strings.Repeat("x\n", 10),
 			"no valid answer after ten attempts"},
