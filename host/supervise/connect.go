@@ -58,6 +58,9 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	dial := g.child.dialer(addressIn(r.handshake))
 	config.GRPCDialOptions = append(wire.DialOptions(pid), wire.WithToken(r.token), // read by Client, below
 		grpc.WithContextDialer(dial), grpc.WithStreamInterceptor(refuseBroker))
+	config.GRPCDialOptions = append(config.GRPCDialOptions, wire.LimitStrays(pid, func() {
+		g.child.kill("it sent without end what belongs to no call")
+	})...)
 	defer context.AfterFunc(ctx, func() { g.child.kill("") })()
 	protocol, err := g.goPlugin.Client()
 	if err != nil {

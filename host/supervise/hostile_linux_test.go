@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -55,9 +56,12 @@ func floodPlugin() {
 		s := &http.Server{Handler: http.HandlerFunc(serveEndless), Protocols: new(http.Protocols),
 			ReadHeaderTimeout: time.Minute}
 		s.Protocols.SetUnencryptedHTTP2(true)
+		s.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 		_ = s.Serve(lis)
 	})
 }
+
+type connKey struct{} // of the context of a request: its connection
 
 func serveEndless(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
@@ -70,6 +74,14 @@ func serveEndless(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	case strings.HasSuffix(r.URL.Path, "/Describe") && os.Getenv("DESCRIBE") != "":
 		_ = floodBodies[os.Getenv("DESCRIBE")](w)
+	case strings.HasSuffix(r.URL.Path, "/Call") && strayFrames[toolOf(body[5:])] != nil:
+		conn, head := r.Context().Value(connKey{}).(net.Conn), strayFrames[toolOf(body[5:])]
+		frames := bytes.Repeat(append(slices.Clone(head), make([]byte, int(head[1])<<8|int(head[2]))...), 256)
+		for out := 0; out < gibibyte; out += len(frames) {
+			if _, err := conn.Write(frames); err != nil {
+				return
+			}
+		}
 	case strings.HasSuffix(r.URL.Path, "/Call"):
 		_ = floodBodies[toolOf(body[5:])](w)
 	case strings.HasSuffix(r.URL.Path, "/Describe"):
@@ -78,6 +90,18 @@ func serveEndless(w http.ResponseWriter, r *http.Request) {
 	default:
 		_ = frame(w, nil)
 	}
+}
+
+// The heads of frames of RFC 9113 that belong to no call: length, type, flags and stream. Zeros follow.
+var strayFrames = map[string][]byte{
+	"data of no stream":     {0, 50, 0, 0, 0, 0, 0, 0x7f, 0xff},
+	"data of an old stream": {0, 50, 0, 0, 0, 0, 0, 0, 1},
+	"resets":                {0, 0, 4, 3, 0, 0, 0, 0x7f, 0xff},
+	"answers to settings":   {0, 0, 0, 4, 1, 0, 0, 0, 0},
+	"pings":                 {0, 0, 8, 6, 0, 0, 0, 0, 0},
+	"answers to pings":      {0, 0, 8, 6, 1, 0, 0, 0, 0},
+	"priorities":            {0, 0, 5, 2, 0, 0, 0, 0x7f, 0xff},
+	"an unknown type":       {0, 50, 0, 0xee, 0, 0, 0, 0, 0},
 }
 
 var described atomic.Int64 // how often it was asked to describe itself
@@ -347,6 +371,24 @@ func TestStatusOfSixteenMebibytes(t *testing.T) {
 	for _, other := range f.Others {
 		if !strings.HasPrefix(other, "flood: ") {
 			t.Errorf("another plugin's call went wrong: %.1000q", other)
+		}
+	}
+}
+
+// gRPC reads and answers frames that belong to no call for as long as they come.
+func TestGibibytesOfStrayFrames(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t)
+	good := add(t, s, fixture("good", "good"))
+	for kind := range strayFrames {
+		if testing.Short() && kind == "pings" { // each is answered, which takes a hundred times as long
+			continue
+		}
+		bad := add(t, s, fixture("flood-"+strings.ReplaceAll(kind, " ", "-"), "flood"))
+		_, err := call(t, bad, kind, "")
+		checkError(t, err, sdk.CodePluginCrashed, "it sent without end what belongs to no call")
+		if got := mustCall(t, good, "echo", "unharmed"); got != "unharmed" {
+			t.Errorf("%s: the other plugin gave %q", kind, got)
 		}
 	}
 }
