@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -114,6 +115,30 @@ func TestBadDefinitionsAreLeftOut(t *testing.T) {
 			succeeded(t, h.Call(t.Context(), call("test__good", "")))
 		})
 	}
+}
+
+// A compiled schema takes a thousand times its bytes. All tools are checked, and few are called.
+func TestSchemasOfUncalledToolsAreNotKept(t *testing.T) {
+	tools := numbered(20)
+	for i := range tools {
+		tools[i].InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"anyOf":[{}` +
+			strings.Repeat(",{}", 7000) + `]}}}`)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := heap()
+	h := single(t, answering(sdk.Text("fine"), nil, tools...), host.Options{})
+	if listed, problems := h.Tools(t.Context()); len(listed) != len(tools) || len(problems) > 0 {
+		t.Fatalf("%d tools, %v", len(listed), problems)
+	}
+	if grown := heap() - before; grown > 16<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	succeeded(t, h.Call(t.Context(), call("test__"+tools[0].Name, "")))
 }
 
 // Of thousands of broken tools some are named; a call of any says why.

@@ -128,8 +128,10 @@ func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, 
 	input, output, foreign := t.InputSchema, t.OutputSchema, t.ForeignSchema
 	t.schemas = sync.OnceValue(func() *schemas { return compileSchemas(input, output, foreign) })
 	if !checked {
-		err = errors.Join(err, t.schemas().err)
-		t.Unchecked = t.schemas().unchecked
+		// Most tools are never called, and a compiled schema takes a thousand times its bytes: it is not kept.
+		compiled := compileSchemas(input, output, foreign)
+		err = errors.Join(err, compiled.err)
+		t.Unchecked = compiled.unchecked
 	}
 	if err != nil {
 		return nil, err
