@@ -68,6 +68,9 @@ func TestHostileSchemas(t *testing.T) {
 		{"depth of a default", `{"default":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
 			"nested more than 32 levels deep"},
 		{"values", `{"enum":[` + list(9000, number) + `]}`, "more than 8000 JSON values"},
+		{"long name above many schemas", `{"properties":{"` + strings.Repeat("x", 4000) + `":{"anyOf":[` +
+			list(5000, func(int) string { return "{}" }) + `]}}}`, "names that are too long for the many schemas below them"},
+		{"long name above few schemas", `{"properties":{"` + strings.Repeat("x", 200_000) + `":{"anyOf":[{},{}]}}}`, ""},
 		{"allOf doubling 16", doubling(16, `{"$ref":"#/$defs/d%d"}`), "applies more than 10000 schemas to one value"},
 		{"allOf doubling 60", doubling(60, `{"$ref":"#/$defs/d%d"}`), "applies more than 10000 schemas to one value"},
 		{"long chain of references", chain(600), "nests more than 64 schemas for one value"},

@@ -47,6 +47,10 @@ func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
 	if bad != nil {
 		return nil, nil, fault(bad.place().pointer(), "%s", bad.reason)
 	}
+	if pathBytes(v, 0) > maxPaths {
+		return nil, nil, fault("", "has names that are too long for the many schemas below them; the limit is %d bytes for "+
+			"the JSON pointers of all its values", maxPaths)
+	}
 	if err := r.chooseDialect(v); err != nil {
 		return nil, nil, err
 	}
@@ -60,6 +64,22 @@ func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
 	r.loosen()
 	r.measure()
 	return root, shared, nil
+}
+
+// pathBytes is the length of the JSON pointers of v, which has one of that length itself, and of all values in it.
+func pathBytes(v any, length int) int {
+	sum := length
+	switch v := v.(type) {
+	case *object:
+		for _, name := range v.names {
+			sum += pathBytes(v.members[name], length+1+len(name))
+		}
+	case []any:
+		for _, item := range v {
+			sum += pathBytes(item, length+len("/1000"))
+		}
+	}
+	return sum
 }
 
 // unclose reads additionalProperties:false in a foreign schema as it is meant where it refuses what the keywords beside

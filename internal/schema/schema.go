@@ -26,6 +26,7 @@ const (
 	maxSchemaSize   = 256 << 10 // bytes
 	maxSchemaDepth  = 32        // nested JSON objects and arrays
 	maxSchemaValues = 8000      // JSON values of any kind, so sub-schemas too
+	maxPaths        = 16 << 20  // bytes of the JSON pointers of all values; each sub-schema keeps its own
 	maxSpread       = 10000     // schemas applied to one value, references followed
 	maxChain        = 64        // of those, nested in each other
 	maxPattern      = 512       // bytes
