@@ -61,7 +61,7 @@ func compareVerdicts(t failer, s *Schema, raw, doc []byte) {
 		}
 		return
 	}
-	valid, _ := s.lib.verdict(v)
+	valid, _ := s.verdict(v)
 	if valid != (len(c.findings)+c.uncounted == 0) {
 		t.Fatalf("the library says valid: %v, the words say %v\nschema %s\ndocument %s", valid, c.invalid(), raw, doc)
 	}
@@ -82,7 +82,7 @@ func compareVerdicts(t failer, s *Schema, raw, doc []byte) {
 
 // compareAccepted: accept is sound for the library on its own, given the schema as the author wrote it.
 func compareAccepted(t failer, s *Schema, raw, doc []byte) {
-	if got := s.lib.schema.ValidateJSON(doc); !got.IsValid() {
+	if got := libraryOf(t, s).schema.ValidateJSON(doc); !got.IsValid() {
 		t.Fatalf("accepted, but the library on bytes says %v\nschema %s\ndocument %s", got.DetailedErrors(), raw, doc)
 	}
 	if misread(raw) {
@@ -163,11 +163,9 @@ func FuzzCompile(f *testing.F) {
 			if !strings.HasPrefix(err.Error(), "#") {
 				t.Errorf("%s: no place in the error: %v", raw, err)
 			}
-			if strings.Contains(err.Error(), "schema library") {
-				t.Errorf("%s: the guards let pass what the library refuses: %v", raw, err)
-			}
 			return
 		}
+		libraryOf(t, s)
 		for _, doc := range []string{`{}`, `[[],{"a":{"a":1}}]`, `"a"`, `-1.5`, `null`, string(raw)} {
 			s.Validate([]byte(doc))
 		}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -88,6 +89,7 @@ func TestHostileSchemas(t *testing.T) {
 				s, err := Compile([]byte(c.schema))
 				switch {
 				case c.want == "" && err == nil:
+					libraryOf(t, s)
 					s.Validate([]byte(`"` + strings.Repeat("b", 5000) + `"`))
 				case c.want == "" || err == nil || !strings.Contains(err.Error(), c.want):
 					t.Errorf("got error %.300v, want %q", err, c.want)
@@ -275,10 +277,15 @@ func TestConcurrentUse(t *testing.T) {
 // TestLibraryFailureIsAProblem: whatever the library does, the caller gets an answer, and it is no.
 func TestLibraryFailureIsAProblem(t *testing.T) {
 	s := mustCompile(t, `{"oneOf":[{"type":"string"}]}`)
-	s.lib = &library{} // validating with no schema panics
-	got := s.Validate([]byte(`"a"`))
-	if got == nil || !strings.Contains(got.Error(), "cannot be checked, the schema library failed") {
-		t.Fatalf("got %v", got)
+	for _, lib := range []func() (*library, error){
+		func() (*library, error) { return &library{}, nil }, // validating with no schema panics
+		func() (*library, error) { return nil, errors.New("no") },
+	} {
+		s.lib = lib
+		got := s.Validate([]byte(`"a"`))
+		if got == nil || !strings.Contains(got.Error(), "cannot be checked, the schema library failed") {
+			t.Fatalf("got %v", got)
+		}
 	}
 	if l, err := newLibrary([]byte(`{"properties":`)); err == nil {
 		t.Fatalf("got %v for broken JSON", l)
@@ -294,7 +301,10 @@ func TestEdges(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	compiles := func(schema func(n int) string) func(int) error {
 		return func(n int) error {
-			_, err := Compile([]byte(schema(n)))
+			s, err := Compile([]byte(schema(n)))
+			if err == nil {
+				libraryOf(t, s)
+			}
 			return err
 		}
 	}
