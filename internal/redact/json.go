@@ -13,7 +13,7 @@ import (
 )
 
 // secretFlag matches arguments of a program whose next argument is secret.
-var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
+var secretFlag = lazy.Regexp(`(?i)^--?(?:[\w-]*` + namedToo + `|(?:[\w-]+-)?pass)$`)
 
 // credentialOptions are followed by a name and a password, with a colon between. User and group ids are no password.
 var (

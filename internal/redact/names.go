@@ -15,7 +15,7 @@ import (
 var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. ` +
 	`-]?phrase` +
 	`|(?:token|` + namedKey +
-	`|credentials?|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string|webhook[_. -]?url)$)`)
+	`|cred(?:ential)?s?|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string|webhook[_. -]?url)$)`)
 
 // Name reports whether the value of a name is a secret, whatever it looks like: password, api_key, Authorization,
 // also with blanks around it or in letters of full width.

@@ -45,10 +45,28 @@ func (p pattern) findFrom(starts []start, i int, found []span, text string) []sp
 			continue
 		}
 		if m := p.expression().FindStringSubmatchIndex(text[s.at:]); m != nil {
+			before := len(found)
 			found, end = appendSecret(found, text[s.at:], m, s.at), s.at+m[1]
+			if len(found) > before {
+				found[before].to = lineValue(text, found[before])
+			}
 		}
 	}
 	return found
+}
+
+// oneVariable is the start of a line that has nothing but a name and a value, which is not in quotes.
+var oneVariable = lazy.Regexp(`^\s*(?:(?:export\s+)?[A-Z][A-Z0-9_]*=|[\w.-]+\s*[:=]\s+)$`)
+
+// lineValue is the end of a value that goes on up to the end of its line, with characters that end other values.
+func lineValue(text string, value span) int {
+	rest, _, _ := strings.Cut(text[value.to:], "\n")
+	rest = strings.TrimRight(rest, " \t\r,;")
+	line := strings.LastIndexByte(text[:value.from], '\n') + 1
+	if rest != "" && !strings.ContainsAny(rest, " \t") && oneVariable().MatchString(text[line:value.from]) {
+		return value.to + len(rest)
+	}
+	return value.to
 }
 
 func appendSecret(found []span, text string, m []int, offset int) []span {
@@ -67,28 +85,31 @@ func appendSecret(found []span, text string, m []int, offset int) []span {
 // named are ends of names whose values are secret, and value is a value, within quotes or not: an operator such as ==
 // is none. What is named token needs more of a look where it does not follow "=".
 const (
-	named = `(?:passw(?:or)?d|_pass|_pwd|passphrase|passcode|secret|` + namedKey +
-		`|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
-	namedToo = `(?:` + named + `|token)`
+	named = `(?:(?:passw(?:or)?d|_pass|_pwd|passphrase|passcode|secret|` + namedKey +
+		`|cred(?:ential)?s|credential)` + which + `|cookie|mnemonic|seed[_ -]?phrase)`
+	namedToo = `(?:` + named + `|token` + which + `)`
+	which    = `(?:[_-]?(?:\d+|prod(?:uction)?|staging|live|dev|test|old|new|base(?:64)?|string|value))?`
 	calls    = "set( put( add( append( env( header( define( property("
 	// nameStarts are the words with which named begins.
-	nameStarts = "passw _pass _pwd passphrase passcode secret credential cookie mnemonic seed " +
+	nameStarts = "passw _pass _pwd passphrase passcode secret cred cookie mnemonic seed " +
 		"api access private account signing encryption master shared deploy license subscription"
-	inQuotes = `"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)`
-	value    = `(?:` + inQuotes + `|(\[redacted\]|=?[^\s"'\\,;&(){}<>=][^\s"'\\,;&(){}<>]*))`
+	// inQuotes takes the prefixes and the three quotes of Python too.
+	inQuotes = `[bfru@$]{0,2}(?:"(?:"")?((?:[^"\\]|\\.)*)|'(?:'')?([^']*)|\\+"([^"\\]*)|\x60([^\x60\n]*))`
+	value    = `(?:` + inQuotes + `|<<[-~]?["']?\w+["']?\n\s*([^\n]+)|(\[redacted\]|` +
+		`=?[^\s"'\x60\\,;&(){}<>=][^\s"'\\,;&(){}<>]*))`
 
 	several = `["']\s*:\s*([\[{][^\]}]*)`     // a list or an object, in JSON that was cut
 	colon   = `\s*:\s*(?:[|>][+-]?\s*\n\s*)?` // also of a YAML block
 	// assigns is between a name and a value in quotes, in code: ==, :=, =>, ": string =", and the end of an index.
-	assigns = `\]?\s*(?:[:=!]?=+>?|:\s*[&\w.<>]+\s*=)\s*`
+	assigns = `\]?\s*(?:[:!?.]{0,3}=+>?|(?::\s*[&\w.<>]+|\sstring)\s*=)\s*`
 
 	namedKey = `(?:api|access|private|secret|account|signing|encryption|master|shared|deploy|license|` +
 		`subscription)[_. -]?key`
 	word = `(?:"([^"]*)|'([^']*)|([^\s"']+))` // an argument of a command
-	rest = `(?:"[^"\n]*"|'[^'\n]*'|[^\n|;&"'])*`
+	rest = `(?:"[^"\n]*"|'[^'\n]*'|\\\r?\n|[^\n|;&"'])*`
 )
 
-var namedHints = []string{"passw", "_pass", "_pwd", "passphrase", "passcode", "secret", "key", "credential", "cookie",
+var namedHints = []string{"passw", "_pass", "-pass", "_pwd", "passphrase", "passcode", "secret", "key", "cred", "cookie",
 	"token", "mnemonic", "seed"}
 
 // nameHints are in the names of JSON that only json.go knows.
@@ -101,12 +122,12 @@ var patterns = sync.OnceValue(func() []pattern {
 		starting(`[\w-]{16,}`, "sk- xapp- pypi- tskey- NRAK- NRII- NRJS- NRAL- doo_v1_ dop_v1_ dor_v1_ shpat_ shpss_ "+
 			"shpca_ shppa_"),
 		starting(`[\w-]{20,}`, "GOCSPX- ya29. hvs. hvb. hvr. pul- r8_ gsk_ tvly- fw_ nvapi- xai- pplx- lin_api_ "+
-			"lin_oauth_ ntn_ figd_ figo_ figc_ PMAK-"),
+			"lin_oauth_ ntn_ figd_ figo_ figc_ PMAK- sha256~ apify_api_ alcht_ duffel_live_ duffel_test_ ico-"),
 		starting(`(?:[A-Za-z0-9]+[_.-]){0,3}[A-Za-z0-9]{20,}(?:[.-]?\w)*`, "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ "+
 			"sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ "+
 			"squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- "+
-			"FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab "+
-			"LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01."),
+			"FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT cfut_ cfat_ cfk_ secret_ 1//0 "+
+			"AQ.Ab LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK EZTK shippo_test_ dt0c01."),
 		prefixed(`gh[oprsu]_(?:[A-Za-z0-9]{16,}|\d+_eyJ[\w.-]+\w)`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
 		prefixed(`github_pat_\w{16,}`, "github_pat_"),
 		prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-",
@@ -114,7 +135,16 @@ var patterns = sync.OnceValue(func() []pattern {
 		prefixed(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`, "akia", "asia", "abia", "acca"),
 		prefixed(`AIza[\w-]{30,}`, "aiza"),
 		prefixed(`(?:sk|rk|rzp)_(?:live|test|prod)_\w{10,}`, "k_live_", "k_test_", "k_prod_", "p_live_", "p_test_"),
-		prefixed(`whsec_[\w+/=]{16,}`, "whsec_"),
+		// also in base64: JSON web tokens, logins of Docker, private keys
+		prefixed(`(?:whsec_|BBDC-|ZXlK|eyJhdXRo|eyJrIjoi)[\w+/=]{16,}`, "whsec_", "bbdc-", "zxlk", "eyjhdxro", "eyjrijoi"),
+		prefixed(`LS0tLS1CRUdJTiB(?:SU0Eg|QUklW|FQyBQ|FTkNS|PUEVO|EU0Eg)[\w+/=]+(?:\r?\n\s*[\w+/]{40,})*`,
+			"ls0tls1crudjtib"),
+		prefixed(`EAA[\w=-]{40,}`, "eaa"),
+		prefixed(`sk_[0-9a-f]{32,}\b`, "sk_"),
+		prefixed(`v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}`, "v1.0-"),
+		prefixed(`pat-(?:na|eu)\d-[0-9a-f-]{36}`, "pat-na", "pat-eu"),
+		prefixed(`[0-9a-f]{32}-us\d+\b`, strings.Fields("-us1 -us2 -us3 -us4 -us5 -us6 -us7 -us8 -us9")...),
+		prefixed(`A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b`, "a3-"),
 		prefixed(`xox[a-z](?:\.xox[a-z])?-[\w-]{8,}`, "xox"),
 		prefixed(`rubygems_[0-9a-f]{32,}`, "rubygems_"),
 		prefixed(`cio[A-Za-z0-9]{32}\b`, "cio"),
@@ -142,28 +172,37 @@ var patterns = sync.OnceValue(func() []pattern {
 		seen(`hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([\w/-]{8,})`, "hooks.slack"),
 		seen(`discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([\w-]{16,})`, "/webhooks/"),
 		seen(`webhook\.office\.com/webhookb2/([^\s"'<>]{16,})`, "webhook.office.com"),
-		seen(`(?i)[?&](?:sig|x-amz-signature|x-goog-signature|signature)=([\w%+/=.-]{16,})`, "sig=", "signature="),
-		seen(`(?i)(?:authorization|(?:private|auth|access|csrf)-token|api-key)\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\=][^"'\\\r\n]*)`,
-			"authorization", "-token", "api-key"),
+		seen(`(?i)[?&](?:sig|x-amz-signature|x-goog-signature|signature|key|code|auth|jwt)=([\w%+/=.-]{16,})`, "sig=",
+			"signature=", "?key=", "&key=", "?code=", "&code=", "?auth=", "&auth=", "?jwt=", "&jwt="),
+		seen(`(?i)(?:authorization|(?:private|auth|access|csrf|api)-token|api-key)\\*["']?\s*[:=]\s*\\*["']?`+
+			`([^\s"'\\=][^"'\\\r\n]*)`, "authorization", "-token", "api-key"),
 		seen(`(?i)\bcookie\\*["']?\s*:\s*\\*["']?([^\s"'\\=][^"'\\\r\n]*)`, "cookie"),
 		seen(`(?i)\bbearer\s+([\w.~+/=-]{16,})`, "bearer"),
 		seen(`(?i)(?:\b_auth\s*=\s*|"auth\\*"\s*:\s*\\*")([\w+/=]{8,})`, "_auth", `"auth"`, `"auth\`),
-		seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
+		seen(`(?i)(?:(?:^|[_;?&"'\s])pwd|[?&]pass)=([^;&"'\s/\\$][^;&"'\s]*)`, "pwd=", "?pass=", "&pass="),
+		seen(`(?i)\b(?:requirepass|masterauth|bind_?pw)[\s:=]+["']?([^\s"']+)`, "requirepass", "masterauth", "bindpw",
+			"bind_pw"),
+		seen(`(?i)(?:\bsqlplus\s+(?:-\w+\s+)*|jdbc:oracle:\w+:)["']?[\w.$#]+/([^\s@"']+)@`, "sqlplus", "jdbc:oracle"),
+		seen(`\b(?:echo|printf)\s+(?:-\w+\s+)?["']?([^\s"'$|][^"'|\n]*?)["']?\s*\|[^|\n]*?`+
+			`(?:-stdin\b|\ssudo\s[^|\n]*-S\b|\bchpasswd|--with-token)`, "-stdin", "sudo ", "chpasswd", "--with-token"),
 		seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
-		atWords(nameStarts+" token", namedToo+`\\*["']?\s*=\s*`+value, namedHints...),
+		atWords(nameStarts+" token", namedToo+`\\*["']?\s*(?:\?|::)?=\s*`+value, namedHints...),
 		atWords(nameStarts, named+`\\*(?:`+several+`|["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`))`,
 			namedHints...),
-		atWords("token", `token\\*(?:`+several+`|["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,}))`,
-			"token"),
+		// a name such as OPENAI_KEY or X-Auth-Key, with a value that a person would not choose
+		atWords("_key -key", `(?-i:_KEY|-Key)\\*["']?\s*[:=]\s*\\*["']?([a-z~+/=.-]{0,15}\d[\w.~+/=-]{12,})`, "_key", "-key"),
+		atWords("token", `token`+which+`\\*(?:`+several+`|["']?(?:`+colon+`\\*["'\x60]?|`+assigns+`\\*["'\x60])`+
+			`([\w.~+/=-]{16,}))`, "token"),
 		// among arguments, in XML, as pairs of a name and a value, in commands, and in calls that set something
-		behind(`--[\w-]*`+namedToo+`(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|\s+`+value+`)`, "--"),
-		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*([^<>\s][^<>]*)`,
-			"</"),
+		behind(`(?:--|(?:^|\s)-)(?:[\w-]*`+namedToo+`|(?:[\w-]+-)?pass)(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|[\s=]+`+
+			value+`)`, "--", "-pass", "-token", "-secret"),
+		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*`+
+			`(?:<!\[CDATA\[)?([^<>\s][^<>\]]*)`, "</"),
 		atWords("name key header field variable", `(?:name|key|header|field|variable)\\*["']?\s*[:=]\s*\\*["']?`+
 			`[\w.$-]*`+namedToo+`\\*["']?\s*,?\s*\\*["']?value\\*["']?\s*[:=]\s*`+value,
 			"value:", "value=", "value ", `value"`, `value\`, "value'"),
-		behind(`(?:\b(?-i:ENV|setx|setenv|set\s+-\w+)|#define)\s+[\w.-]*`+namedToo+`\s+`+value,
-			"env ", "setx ", "setenv ", "set -", "#define"),
+		behind(`(?:\b(?-i:ENV|setx|setenv|set\s+-\w+|config(?:ure)?\s+set)|#define)\s+[\w./:-]*`+namedToo+`\s+`+value,
+			"env ", "setx ", "setenv ", "set -", "config set", "configure set", "#define"),
 		atWords(calls, `\w+\(\\*["'][\w.:-]*`+namedToo+`\\*["'],\s*(?:`+inQuotes+`)`, strings.Fields(calls)...),
 		seen(`(?i)\b(?:password|identified\s+by)\s+'([^']+)`, "password '", "identified"),
 	}, commandPatterns()...)
@@ -176,10 +215,17 @@ func commandPatterns() (out []pattern) {
 		programs, argument string
 	}{
 		{[]string{"curl", "wget"}, `curl|wget2?`,
-			`\s(?:-[A-Za-z#]*[uU]\s*|--(?:proxy-)?user[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
+			`\s(?:-[A-Za-z#]*[uU]\s*|--(?:proxy-)?user[\s=]+)["']?` +
+				`(?:([^\s"':]{16,}):(?:["'\s]|$)|[^\s"':]*["']?:["']?([^"'\s]+))`},
+		{[]string{"curl"}, `curl`, `\s(?:-b\s*|--cookie[\s=]+)(?:"([^"=]+=[^"]*)|'([^'=]+=[^']*)|([^\s"'=]+=[^\s"']+))`},
 		{[]string{"http ", "https ", "xh ", "xhs "}, `https?|xhs?`, `\s(?:-a\s*|--auth[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
 		{[]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[\w-]*`, `\s-p` + word},
-		{[]string{"sshpass"}, `sshpass`, `\s-p\s*` + word},
+		{[]string{"sshpass", "rdesktop", "twine", "snowsql", "useradd", "usermod"},
+			`sshpass|rdesktop|twine|snowsql|useradd|usermod`, `\s-p\s*` + word},
+		{[]string{"freerdp"}, `\w*freerdp\d?`, `\s/p:` + word},
+		{[]string{"keytool", "jarsigner"}, `keytool|jarsigner`, `\s-\w+pass\s+` + word},
+		{[]string{"plink", "pscp", "psftp", "putty"}, `plink|pscp|psftp|putty`, `\s-pw\s+` + word},
+		{[]string{"gh secret"}, `gh\s+secret\s+set`, `\s(?:-b|--body)[\s=]*` + word},
 		{[]string{"redis-cli", "valkey-cli"}, `redis-cli|valkey-cli`, `\s-a\s+` + word},
 		{[]string{"login"}, `(?:docker|podman|nerdctl|helm|oras|crane|skopeo|buildah|az|oc|cf)\s+(?:[\w-]+\s+)?login`,
 			`\s-p\s*` + word},

@@ -48,6 +48,18 @@ func TestTextPatterns(t *testing.T) {
 		"login --password hunter2 --user x":                 "login --password [redacted] --user x",
 		"login --api-key=hunter2":                           "login --api-key=[redacted]",
 		"secret: [redacted], password=[redacted]":           "secret: [redacted], password=[redacted]",
+		// a value that goes on up to the end of its line
+		"A=1\nDB_PASSWORD=a&b;(c{d<e>f,g\nB=2": "A=1\nDB_PASSWORD=[redacted]\nB=2",
+		"export A_TOKEN=a(b)=c":                "export A_TOKEN=[redacted]",
+		"  password: a{b}&c\r\nx: y":           "  password: [redacted]\r\nx: y",
+		"db.password = a;b":                    "db.password = [redacted]",
+		"PASSWORD=a;":                          "PASSWORD=[redacted];",
+		"PASSWORD=a; psql -h x":                "PASSWORD=[redacted]; psql -h x",
+		"user=a&password=b&c=d":                "user=a&password=[redacted]&c=d",
+		// bodies and users of curl over several lines
+		"curl -H 'A: b' \\\n  -d 'x' \\\r\n  -u ann:" + fake("", 9): "curl -H 'A: b' \\\n  -d 'x' \\\r\n  -u ann:[redacted]",
+		`curl --user "ann":"` + fake("", 9) + `" x`:                 `curl --user "ann":"[redacted]" x`,
+		"curl -u " + fake("", 20) + ": https://x":                   "curl -u [redacted]: https://x",
 	} {
 		if got := New().Text(in); got != want {
 			t.Errorf("Text(%q) = %q, want %q", in, got, want)
@@ -220,13 +232,18 @@ func TestTokensOfServices(t *testing.T) {
 		fake("abc8"+"Q~", 34), fake("GOC"+"SPX-", 28),
 		fake("ya"+"29.", 60), fake("gh"+"p_", 36), fake("sk"+"-ant-", 40), fake("r8"+"_", 37), fake("nvapi"+"-", 60),
 		fake("rzp"+"_live_", 14), fake("", 52) + fake("JQQ"+"J99", 30), fake("lsv"+"2_pt_", 32) + "_0a1b2c3d4e",
+		"sk" + "_" + hex32, hex32 + "-us" + "12", "v1" + ".0-" + hex32[:24] + "-" + strings.Repeat(hex32, 4),
+		"pat-" + "na1-" + "0a1b2c3d-0a1b-2c3d-0a1b-0a1b2c3d0a1b",
+		strings.ToUpper("A3" + "-0a1b2c-0a1b2c-0a1b2-0a1b2-0a1b2-0a1b2"),
+		fake("ZX"+"lKhbGci", 60), fake("eyJ"+"hdXRo", 40), fake("eyJ"+"rIjoi", 70), fake("BB"+"DC-", 40), fake("EA"+"A", 60),
+		fake("LS0tLS1CRUdJTiB"+"SU0Eg", 90), fake("LS0tLS1CRUdJTiB"+"QUklW", 76) + "\n  " + fake("", 76),
 		fake("pc"+"sk_aB3aB_", 63), fake("dt0"+"c01.", 24) + "." + fake("", 64), "gh" + "s_12345_" + jwt,
 	}
 	for _, begins := range strings.Fields("npm_ hf_ api_org_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ pscale_ napi_ bkua_ " +
 		"CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- " +
 		"tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT " +
 		"cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01. shpss_ NRII- hvb. figo_ " +
-		"tvly-") {
+		"tvly- sha256~ apify_api_ alcht_ duffel_test_ ico- cfat_ cfk_ EZTK shippo_test_") {
 		tokens = append(tokens, fake(begins, 40))
 	}
 	for _, token := range tokens {
@@ -267,6 +284,16 @@ func TestCredentialsByTheirPlace(t *testing.T) {
 		"Cookie: session=@", "Set-Cookie: a=@",
 		"machine x login y password @", "//registry.npmjs.org/:_authToken=@", "_auth=@", "//x/:_password=@",
 		"signing_key = '@'", "master-key: @", "encryptionKey=@", "passcode: @",
+		"keytool -list -storepass @", "jarsigner -keypass @ x.jar a", "plink -l root -pw @ host", "xfreerdp /u:a /p:@ /v:x",
+		"rdesktop -u a -p @ host", "twine upload -u a -p @ dist/*", "usermod -p '@' ann", "sqlplus ann/@@host",
+		"jdbc:oracle:thin:ann/@@host:1521/x", "gh secret set A -b @", `gh secret set A --body="@"`,
+		"npm config set //registry.npmjs.org/:_authToken @", "aws configure set aws_secret_access_key @",
+		"echo @ | sudo -S ls", `echo "@" | docker login -u a --password-stdin`, "printf '@' | gh auth login --with-token",
+		"echo '@' | chpasswd",
+		"requirepass @", "masterauth @", "bindpw: @", "bind_pw = @", "tool -password @", "tool --pass @", "tool --db-pass=@",
+		"https://x/?key=@&a=b", "https://x/?a=b&code=@", "https://x/?jwt=@", "https://x/?a=b&pass=@", "https://x/?pwd=@",
+		"OPENAI_KEY=@", "A_KEY: @", `"STRIPE_KEY": "@"`, "X-Auth-Key: @", "Api-Token: @", "creds = @", "my_creds: '@'",
+		"password = <<EOT\n@\nEOT", "<Password><![CDATA[@]]></Password>",
 		"ｐａｓｓｗｏｒｄ=@", "Ｐassword： @", "tool --api-key @ --x y",
 	} {
 		secret := fake("Zq9", 20)
@@ -293,6 +320,8 @@ func TestValuesBehindNames(t *testing.T) {
 			"<NAME>@</NAME>", `<NAME a="b">@</NAME>`, `<x NAME="@"/>`, `<add key="NAME" value="@" />`,
 			`<property name="a.NAME" value="@"/>`, "<key>NAME</key>\n\t<string>@</string>", "- name: NAME\n  value: @",
 			"- name: \"NAME\"\n  value: \"@\"", `[{"name":"NAME","value":"@"}]`, `{\"key\": \"NAME\", \"value\": \"@\"}`,
+			"NAME ?= '@'", "NAME ?= @", `$NAME .= "@"`, "NAME := `@`", `var NAME string = "@"`, `NAME = """@"""`, "NAME = '''@'''",
+			`NAME = f"@"`, `NAME = rb'@'`, `NAME = $"@"`, `NAME_2 = "@"`, `NAME_PROD=@`, `NAMEString = "@"`,
 			"NAME: |\n  @\nx: y", "NAME: >-\n  @", "set -x NAME @", "ENV NAME @", `$env:NAME = "@"`, "--NAME @",
 			`["--NAME", "@"]`, "https://h/p?NAME=@&x=1", "docker run -e NAME=@ x", "-DNAME=@",
 		} {
@@ -349,6 +378,9 @@ func TestNoCredentials(t *testing.T) {
 		"an msg.of.the.day here", "the npm_config_registry is set", "hf_short", "AccountName=x",
 		"keyboard: qwerty", "token_count=5 tokens: 7", "the cookie jar", "net -p x", "zip -r a.zip b", "7z x a.7z",
 		"git log --author=x -p", "grep -rn private-token docs", "2024-11-05:AAaa",
+		"echo $TOKEN | docker login --password-stdin", "sort --key 2", "cache_key: go-1234567890abcdef-linux", "password policy",
+		"mkdir -pw x", "LC_KEY=simple", "PRIMARY_KEY = session_tokens", "pass=5 fail=0", "x.com/?key=name&code=404",
+		"set -token", "task_0a1b sk_buff_head_init_of_a_list", "sha256~x", "en-us12", "v1.0-rc1", "pat-nap",
 		"Ｈｅｌｌｏ， ｗｏｒｌｄ", "价格：１２元，密码不在这里", "http://x/webhooks/list", "see hooks.slack.com/docs",
 	} {
 		if got := New().Text(in); got != in {
@@ -360,7 +392,8 @@ func TestNoCredentials(t *testing.T) {
 func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"password ", " password", "password\u00a0", "ｐａｓｓｗｏｒｄ", "passwordｓ", "API KEY",
 		"api.key", "_auth", "auth", "pwd", "account_key", "AccountKey", "signingKey", "webhook_url",
-		"db_pass", "db_pwd", "connectionString", "seed_phrase", "X-Api-Key", "Private-Token", "--token", "clientSecret:", "mnemonic"} {
+		"db_pass", "db_pwd", "connectionString", "seed_phrase", "X-Api-Key", "Private-Token", "--token", "clientSecret:",
+		"mnemonic", "creds"} {
 		in, _ := json.Marshal(map[string]string{name: "x"})
 		if out := New().JSON(in); !strings.Contains(string(out), redacted) {
 			t.Errorf("%q: %s", name, out)
@@ -384,6 +417,8 @@ func TestArgumentsOfPrograms(t *testing.T) {
 		`["--token",["hunter2"]]`:                   `["--token",["hunter2"]]`,
 		`{"a":"--token","b":"c"}`:                   `{"a":"--token","b":"c"}`,
 		`["--token-file","x"]`:                      `["--token-file","x"]`,
+		`["--pass","x","--db-pass","y"]`:            `["--pass","[redacted]","--db-pass","[redacted]"]`,
+		`["--bypass","x"]`:                          `["--bypass","x"]`,
 	} {
 		if got := string(New().JSON([]byte(in))); got != want {
 			t.Errorf("JSON(%s) = %s, want %s", in, got, want)
