@@ -68,7 +68,8 @@ const (
 	plain     form = iota
 	inline         // an object in braces
 	header         // TOML: opened by a [header]
-	implicit       // TOML: made by a header or a dotted key below it
+	implicit       // TOML: made by a header below it
+	dotted         // TOML: made by a dotted key
 	blockYAML      // YAML: by indentation
 )
 

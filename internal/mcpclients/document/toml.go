@@ -16,6 +16,10 @@ func parseTOML(data []byte) (*Node, error) {
 	}
 	p.root.Start, p.root.End = p.at, p.at
 	p.table = p.root
+	if at := tomlControl().FindIndex(data); at != nil {
+		p.line = lineOf(data, at[0])
+		p.fail("the character U+%04X is not allowed; remove it", data[at[0]])
+	}
 	for p.skip(true); p.err == nil && p.at < len(p.data); p.skip(true) {
 		if p.data[p.at] == '[' {
 			p.header()
@@ -96,7 +100,7 @@ func (p *tomlParser) header() {
 	if p.err != nil {
 		return
 	}
-	over := p.descend(p.root, path[:len(path)-1])
+	over := p.descend(p.root, path[:len(path)-1], implicit)
 	if over == nil {
 		return
 	}
@@ -128,8 +132,9 @@ func (p *tomlParser) count(n int) {
 	}
 }
 
-// descend finds the table of a path below n, and makes those that are missing; nil after a failure.
-func (p *tomlParser) descend(n *Node, path []string) *Node {
+// descend finds the table of a path below n, and makes those that are missing; nil after a failure. A dotted key only
+// adds to tables of dotted keys.
+func (p *tomlParser) descend(n *Node, path []string, made form) *Node {
 	if len(path) > maxDepth {
 		p.fail("more than %d tables inside each other", maxDepth)
 		return nil
@@ -137,14 +142,14 @@ func (p *tomlParser) descend(n *Node, path []string) *Node {
 	for _, name := range path {
 		next := p.get(n, name)
 		if next == nil {
-			next = &Node{Kind: Object, Start: p.at, End: p.at, Line: p.line, form: implicit}
+			next = &Node{Kind: Object, Start: p.at, End: p.at, Line: p.line, form: made}
 			p.add(n, Member{name, next, p.at, p.line})
 			p.count(1)
 		}
-		if next.Kind == Array && next.form == header {
+		if next.Kind == Array && next.form == header && made != dotted {
 			next = next.Items[len(next.Items)-1]
 		}
-		if next.Kind != Object || next.form == inline {
+		if next.Kind != Object || next.form == inline || made == dotted && next.form != dotted {
 			p.fail("%s is not a table that can be added to; it is on line %d", name, next.Line)
 			return nil
 		}
@@ -165,7 +170,7 @@ func (p *tomlParser) assign(table *Node, depth int) {
 	if p.err != nil {
 		return
 	}
-	over := p.descend(table, path[:len(path)-1])
+	over := p.descend(table, path[:len(path)-1], dotted)
 	if over == nil {
 		return
 	}
@@ -232,9 +237,8 @@ func (p *tomlParser) tomlValue(depth int) *Node {
 			}
 		})
 	case '{':
-		n.Kind, n.form = Object, implicit // until it is closed, for dotted keys inside
+		n.Kind, n.form = Object, inline
 		p.list('}', func() { p.assign(n, depth) })
-		n.form = inline
 	default:
 		p.tomlWord(n)
 	}
@@ -363,12 +367,18 @@ func (p *tomlParser) unescape(text string) string {
 	}
 }
 
+const (
+	tomlDay  = `\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
+	tomlTime = `([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)(\.\d+)?)?`
+)
+
 var (
 	tomlWordEnd = lazy.Regexp(`^[^\s,\]\}#=]+( \d[\d:.]*(Z|[+-][\d:]+)?)?`) // a date and a time may have a blank between
-	tomlNumber  = lazy.Regexp(`^([+-]?(\d+(_\d+)*)(\.\d+(_\d+)*)?([eE][+-]?\d+)?|0x[0-9A-Fa-f_]+|0o[0-7_]+|` +
-		`0b[01_]+|[+-]?(inf|nan))$`)
-	tomlDate = lazy.Regexp(`^(\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?)?|` +
-		`\d\d:\d\d(:\d\d(\.\d+)?)?)$`)
+	tomlNumber  = lazy.Regexp(`^([+-]?((0|[1-9](_?\d)*)(\.\d(_?\d)*)?([eE][+-]?\d(_?\d)*)?|inf|nan)|` +
+		`0x[0-9A-Fa-f](_?[0-9A-Fa-f])*|0o[0-7](_?[0-7])*|0b[01](_?[01])*)$`)
+	tomlDate = lazy.Regexp(`^(` + tomlDay + `([Tt ]` + tomlTime + `([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?)?|` + tomlTime + `)$`)
+	// tomlControl are the characters that TOML has nowhere, not even in comments.
+	tomlControl = lazy.Regexp(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?:[^\n]|\z)`)
 )
 
 func (p *tomlParser) tomlWord(n *Node) {
@@ -429,7 +439,7 @@ func (w writer) putTOML(entry, old *Node, m Member) (edit, error) {
 	switch {
 	case entry.form != header:
 		return edit{}, &ByHandError{entry.Line, "it is not written as a table with a header of its own, and differs"}
-	case old != nil && (old.form == header || old.form == implicit):
+	case old != nil && (old.form == header || old.form == implicit || old.form == dotted):
 		return edit{}, &ByHandError{old.Line, m.Name + " is a table; a value is expected"}
 	case old != nil:
 		return edit{old.Start, old.End, flowTOML(m.Value)}, nil
