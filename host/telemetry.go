@@ -203,8 +203,8 @@ func (s stageRun) end(e *sdk.Error, waited time.Duration) {
 }
 
 // WithTraceParent returns a context whose calls belong to the trace of a caller: traceparent and tracestate are the
-// headers of W3C Trace Context, of HTTP or of MCP's _meta. Invalid values are ignored, as the standard asks. The
-// plugin gets the trace too, also from a host without a TracerProvider.
+// headers of W3C Trace Context, of HTTP or of MCP's _meta; headers of several lines are joined with commas. Invalid
+// values are ignored, as the standard asks. The plugin gets the trace too, also from a host without a TracerProvider.
 func WithTraceParent(ctx context.Context, traceparent, tracestate string) context.Context {
 	if traceparent == "" {
 		return ctx

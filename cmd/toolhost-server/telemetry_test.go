@@ -80,6 +80,7 @@ func TestTraceOfAnAPICallReachesThePlugin(t *testing.T) {
 		"traceparent": "00-" + trace + "-" + parent + "-01", "tracestate": "vendor=1"} {
 		r.Header.Set(name, value)
 	}
+	r.Header.Add("tracestate", "other=2") // on a line of its own
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestTraceOfAnAPICallReachesThePlugin(t *testing.T) {
 	if err := json.Unmarshal(body, &reply); err != nil {
 		t.Fatal(string(body), err)
 	}
-	want := "<00-" + trace + "-" + hex.EncodeToString(stage.SpanId) + "-01 vendor=1>"
+	want := "<00-" + trace + "-" + hex.EncodeToString(stage.SpanId) + "-01 vendor=1,other=2>"
 	if reply.Text != want {
 		t.Errorf("the plugin gets %s, not %s", reply.Text, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -189,7 +190,8 @@ func newRequest(params mcp.Params, extra *mcp.RequestExtra, session *mcp.ServerS
 func (r *request) trace(ctx context.Context) context.Context {
 	parent, state := text(r.meta.Get("traceparent")), text(r.meta.Get("tracestate"))
 	if parent == "" {
-		parent, state = r.header.Get("Traceparent"), r.header.Get("Tracestate")
+		parent = strings.Join(r.header.Values("Traceparent"), ",")
+		state = strings.Join(r.header.Values("Tracestate"), ",")
 	}
 	return host.WithTraceParent(ctx, parent, state)
 }

@@ -57,7 +57,7 @@ func (w *web) post(ctx context.Context, body string, headers ...string) *http.Re
 		if name == "Host" {
 			r.Host = value
 		} else if value != "" {
-			r.Header.Set(name, value)
+			r.Header[http.CanonicalHeaderKey(name)] = strings.Split(value, "\n")
 		}
 	}
 	out, err := http.DefaultClient.Do(r)

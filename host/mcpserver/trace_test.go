@@ -24,14 +24,17 @@ func TestTraceOfAClient(t *testing.T) {
 	server := s.server(t)
 	web := listenFor(t, server)
 	web.handshake()
-	for _, c := range []struct{ params, header, want string }{
-		{params + "}", "", "< >"},
-		{params + meta + "}", inHeader, "<" + inMeta + " a=1>"},
-		{params + "}", inHeader, "<" + inHeader + " >"},
-		{params + `,"_meta":{"traceparent":7}}`, "", "< >"},
+	for _, c := range []struct{ params, header, state, want string }{ // headers, of one or more lines
+		{params + "}", "", "", "< >"},
+		{params + meta + "}", inHeader, "b=2", "<" + inMeta + " a=1>"},
+		{params + "}", inHeader, "", "<" + inHeader + " >"},
+		{params + "}", inHeader, "a=1,b=2\nc=3", "<" + inHeader + " a=1,b=2,c=3>"},
+		{params + "}", inHeader, "\na=1", "<" + inHeader + " a=1>"},
+		{params + "}", inHeader + "\n" + inMeta, "a=1", "< >"},
+		{params + `,"_meta":{"traceparent":7}}`, "", "", "< >"},
 	} {
 		out := web.post(t.Context(), `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":`+c.params+`}`,
-			"Traceparent", c.header)
+			"Traceparent", c.header, "Tracestate", c.state)
 		r := web.response(out.Body, "x")
 		_ = out.Body.Close()
 		var got struct{ Content []struct{ Text string } }

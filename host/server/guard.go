@@ -205,7 +205,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		ctx = context.WithValue(ctx, principalKey{}, p)
-		ctx = host.WithTraceParent(ctx, r.Header.Get("Traceparent"), r.Header.Get("Tracestate"))
+		ctx = host.WithTraceParent(ctx, strings.Join(r.Header.Values("Traceparent"), ","),
+			strings.Join(r.Header.Values("Tracestate"), ","))
 		if watches[r.URL.Path] {
 			watching, done, refused := s.beginWatch(ctx, p)
 			if refused != nil {
