@@ -104,7 +104,10 @@ var textMessages = map[string]struct {
 	"a tag in a fence":         {"```\n" + tagged(`{}`) + "\n```\n", nil, false},
 	"a tag in a line":          {"Write " + tagged(`{}`) + "\n", nil, false},
 	"a tag not closed":         {"<tool_call>\n{\"name\":\"p__a\",\"arguments\":{}}\n", wanted(`{}`), true},
-	"two in a tag":             {tagged(`{}`) + tagged(`{}`) + "\n", wanted(`{}}</tool_call>` + strings.TrimSuffix(tagged(`{}`), "</tool_call>")), true},
+	"two tags on a line":       {tagged(`{}`) + " " + tagged(`{"x":1}`) + "\nDone.", wanted(`{}`, `{"x":1}`), false},
+	"two tags on lines":        {strings.ReplaceAll(tagged(`{}`)+tagged(`{"x":1}`), "{\"", "\n{\"") + "\n", wanted(`{}`, "{\"x\":1}"), false},
+	"a list in a tag":          {"<tool_call> [{\"name\":\"p__a\",\"arguments\":{}}]</tool_call>\nDone.", wanted(`{}`), false},
+	"a list after a tag":       {"Well.\n<tool_call> [{\"name\":\"p__a\",\"arguments\":{}}]", wanted(`{}`), false},
 
 	"backticks on the line of the fence": {"```tool_call {\"name\":\"p__a\",\"arguments\":" + "{\"x\":\"`y` ```\"}}\n```\n",
 		wanted("{\"x\":\"`y` ```\"}"), false},

@@ -101,7 +101,9 @@ type textReader struct {
 	line  []byte     // so far, outside of a block with a call
 	open  fence      // of the block that the text is in, of any kind
 	block *textBlock // with a call, if the text is in one
-	held  []byte     // from a line on that begins like a model's own form of calls
+	held  []byte     // from a line on that has the beginning of a model's own form of calls
+	calls int        // where that is in held
+	xml   *xmlForm   // of the block, if it is one in XML
 	plain bool       // what was held is no call, so that no such line is one
 	begun bool       // a line has been read that is not blank
 	depth int        // how many calls in XML are open, in a block that is one
@@ -126,7 +128,8 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
 			start := r.line[:min(len(r.line), maxStart)]
-			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || r.beginsNative(start) {
+			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML ||
+				r.native(r.line[:min(len(r.line), limit)]) >= 0 {
 				limit = maxMessage
 			}
 			r.line = r.line[:min(len(r.line), limit)]
@@ -150,7 +153,7 @@ func (r *textReader) end() []*textBlock {
 	if r.held == nil {
 		return closed
 	}
-	if calls := nativeCalls(r.held); calls != nil {
+	if calls := nativeCalls(r.held[r.calls:]); calls != nil {
 		return append(closed, calls...)
 	}
 	closed = append(closed, r.release()...)
@@ -174,22 +177,29 @@ func (r *textReader) endLine() []*textBlock {
 		}
 		b.body, b.closed = b.body[:end], true
 		r.open, r.block = fence{}, nil
+		if b.tagged {
+			if calls := nativeCalls(slices.Concat([]byte(openTag), b.body)); calls != nil {
+				calls[0].partial = b.partial
+				return calls
+			}
+		}
 		return []*textBlock{b}
 	}
-	if head := xmlHead().Find(r.line); r.plain && r.open.size == 0 && head != nil &&
-		(len(head) == len(r.line) || xmlArgument().Match(r.line[len(head):])) {
-		r.open = fence{mark: inXML, size: 1}
+	if r.plain && r.open.size == 0 {
+		if r.xml = quotingForm(r.line); r.xml != nil {
+			r.open = fence{mark: inXML, size: 1}
+		}
 	}
 	if r.open.mark == inXML {
-		if r.depth += qwenForm.opened(r.line); r.depth <= 0 {
+		if r.depth += r.xml.opened(r.line); r.depth <= 0 {
 			r.open, r.depth = fence{}, 0
 		}
 		r.line = r.line[:0]
 		return nil
 	}
 	f := fenceOf(r.line)
-	if r.open.size == 0 && !r.plain && r.beginsNative(r.line) {
-		r.held, f = bytes.Clone(r.line), fence{}
+	if at := r.native(r.line); at >= 0 {
+		r.held, r.calls, f = bytes.Clone(r.line), at, fence{}
 	}
 	r.begun = r.begun || len(bytes.TrimSpace(r.line)) > 0
 	r.line = r.line[:0]
@@ -208,9 +218,19 @@ func (r *textReader) endLine() []*textBlock {
 	return nil
 }
 
-// beginsNative reports whether a line, of which at least the start is there, begins like a model's own form of calls.
-func (r *textReader) beginsNative(line []byte) bool {
-	return nativeStart().Match(line) || !r.begun && pythonStart().Match(line)
+// native returns where a model's own form of calls begins in a line, of which at least the start is there; -1 if it is
+// nowhere.
+func (r *textReader) native(line []byte) int {
+	switch {
+	case r.open.size > 0 || r.plain:
+	case nativeStart().Match(line) || !r.begun && pythonStart().Match(line):
+		return 0
+	case bytes.IndexByte(line, '<') >= 0 || bytes.Contains(line, []byte("[TOOL_CALLS]")):
+		if at := sentenceStart().FindSubmatchIndex(line); at != nil {
+			return at[2]
+		}
+	}
+	return -1
 }
 
 // closing returns, at the end of a line, where the body ends if the line closes the block. No line does inside the

@@ -17,37 +17,51 @@ import (
 )
 
 // What models write in a text whose server does not read the calls that they were trained to make. Only a line that
-// begins so, without the indentation of a list, is examined, and only a text that has nothing but calls from there to
-// its end has any: models stop after their calls, while a text about such calls goes on.
+// begins so, without the indentation of a list, or goes on so after a sentence, is examined, and only a text with
+// nothing but calls from there to its end has any: models stop after their calls, a text about such calls goes on.
 var (
-	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|python_start\|>\[` + pythonName +
-		`|<function=|<｜tool▁calls?▁begin｜>|` +
-		`<\|tool_calls_section_begin\|>|<tool_call>[\w-]{1,64}<arg_key>|(?:<\|start\|>assistant)?` +
-		`(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
+	nativeStart = lazy.Regexp(`^ ?(?:` + nativeMarks + `|<tool_call>(?:[\w-]{1,64}<arg_key>|\s*\[)|` +
+		`(?:<\|start\|>assistant)?(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
+	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out. No
+	// quotation, code span, list, table or comment has such a line.
+	sentenceStart = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*?(?:[.!?。！？][ \\t]*|[\\pL\\d]:|(?:</think>|\\[/THINK\\])[ \\t]*)|(?:</think>|\\[/THINK\\])[ \\t]*)(" +
+		nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
 	// pythonStart is nativeStart for what has no mark of its own, and may be an example: only a whole text is a call.
 	pythonStart = lazy.Regexp(`^ ?\[` + pythonName)
-	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek, Kimi and gpt-oss. A call without a
-	// name has it in the JSON.
-	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?\[ARGS\])?|<\|python_tag\|>|` +
+	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, Granite, Phi, Nemotron, DeepSeek, Kimi and
+	// gpt-oss. A call without a name has it in the JSON.
+	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?(?:\[ARGS\])?)?|<\|python_tag\|>|` +
+		`<tool_calls?>|<TOOLCALL>|<\|tool_call\|>|` +
 		`<function=([\w-]{1,64})>|(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([\w-]{1,64})\n` +
-		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*functions\.` +
-		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?(?:<\|channel\|>commentary ` +
+		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*` +
+		`(?:functions\.)?([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?` +
+		`(?:<\|channel\|>commentary ` +
 		`to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary) ?(?:<\|constrain\|>)?(?:json)?` +
 		`<\|message\|>)`)
 	// nativeEnd also passes over what gpt-oss writes before a call for people, and for itself, which may lack its end.
 	nativeEnd = lazy.Regexp(`^(?:(?:<\|start\|>assistant)?<\|channel\|>(?:commentary|analysis)<\|message\|>(?s:.*?)` +
 		`<\|(?:end\|>|start\|>assistant)|` +
-		"\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
-		`<｜end▁of▁sentence｜>|</s>|<\|(?:python_start|python_end|call|tool_call_end|tool_calls_section_end|eom_id|eot|` +
-		`eot_id|im_end)\|>)*`)
+		"\\s|;|```<｜tool▁call▁end｜>|</function>|</(?:seed:|minimax:)?tool_calls?>|<｜tool▁calls?▁end｜>|" +
+		`</(?:｜DSML｜)?(?:function|tool)_calls>|</TOOLCALL>|\[/TOOL_CALLS\]|<｜end▁of▁sentence｜>|</s>|` +
+		`<\|(?:python_start|python_end|call|tool_call_start|tool_call_end|/tool_call|tool_calls_section_end|eom_id|eot|` +
+		`eot_id|im_end|end)\|>)*`)
 	pythonHead  = lazy.Regexp(`^\s*` + pythonName) // as Llama 4 does
 	pythonKey   = lazy.Regexp(`^\s*([A-Za-z_]\w*)\s*=\s*`)
 	pythonWord  = lazy.Regexp(`^(?:[A-Za-z_]\w*|-?\d[\w.+-]*)`)
-	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`) // as Qwen3-Coder writes a call
+	xmlHead     = lazy.Regexp(`^\s*(?:<seed:tool_call>\s*)?<function=([\w-]{1,64})>\s*`) // as Qwen3-Coder writes a call
 	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
+	invokeHead  = lazy.Regexp(`^\s*(?:<(?:minimax:tool_call|function_calls)>\s*)?<invoke name="([\w-]{1,64})">\s*`) // MiniMax
+	invokeArg   = lazy.Regexp(`^<parameter name="([^"\n]+)">`)
+	dsmlHead    = lazy.Regexp(`^\s*(?:<｜DSML｜(?:function|tool)_calls>\s*)?<｜DSML｜invoke name="([\w-]{1,64})">\s*`) // DeepSeek
+	dsmlArg     = lazy.Regexp(`^<｜DSML｜parameter name="([^"\n]+)"(?: string="(?:true|false)")?>`)
 	glmHead     = lazy.Regexp(`^\s*<tool_call>\s*([\w-]{1,64})\s*`) // as GLM does
 	glmArgument = lazy.Regexp(`^<arg_key>([^<\n]+)</arg_key>\s*<arg_value>`)
 )
+
+// nativeMarks are what only calls begin with.
+const nativeMarks = `\[TOOL_CALLS\]|<\|python_tag\|>|<\|(?:python|tool_call)_start\|>\[` + pythonName + `|<function=|` +
+	`<｜tool▁calls?▁begin｜>|<\|tool_calls_section_begin\|>|<\|tool_call\|>|<TOOLCALL>|<tool_calls>|<seed:tool_call>|` +
+	`<minimax:tool_call>|<｜DSML｜(?:function|tool)_calls>|<function_calls>`
 
 // pythonName begins a call in Python. Functions in a text have other names.
 const pythonName = `([a-z][a-z0-9-]*__[\w-]{1,61})\(`
@@ -64,9 +78,13 @@ type xmlForm struct {
 var (
 	qwenForm = &xmlForm{xmlHead, xmlArgument, []string{"<parameter="}, "</parameter>", "</function>", "<function=",
 		"</function>", true}
+	invokeForm = &xmlForm{invokeHead, invokeArg, []string{"<parameter name="}, "</parameter>", "</invoke>",
+		"<invoke name=", "</invoke>", false}
+	dsmlForm = &xmlForm{dsmlHead, dsmlArg, []string{"<｜DSML｜parameter name="}, "</｜DSML｜parameter>", "</｜DSML｜invoke>",
+		"<｜DSML｜invoke name=", "</｜DSML｜invoke>", false}
 	glmForm = &xmlForm{glmHead, glmArgument, []string{"<arg_key>", "<arg_value>"}, "</arg_value>", closeTag, "<arg_value>",
 		"</arg_value>", false}
-	xmlForms = []*xmlForm{qwenForm, glmForm}
+	xmlForms = []*xmlForm{qwenForm, invokeForm, dsmlForm, glmForm}
 )
 
 // nativeCalls reads a text that is nothing but calls; otherwise it returns nil.
@@ -75,6 +93,9 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 		text = text[len(nativeEnd().Find(text)):]
 		if len(text) == 0 {
 			return blocks
+		}
+		if inner, tagged := bytes.CutPrefix(text, []byte(openTag)); tagged && xmlHead().Match(inner) {
+			text = inner
 		}
 		if name, args, rest, ok := readXMLCall(text); ok {
 			blocks, text = append(blocks, &textBlock{name: name, arguments: args, listed: true, closed: true}), rest
@@ -237,6 +258,17 @@ func formOf(text []byte) (form *xmlForm) {
 		}
 	}
 	return form
+}
+
+// quotingForm returns the form of the call that a line begins, alone or with an argument; nil if it begins none.
+func quotingForm(line []byte) *xmlForm {
+	for _, f := range xmlForms {
+		head := f.head().Find(line)
+		if f != glmForm && head != nil && (len(head) == len(line) || f.argument().Match(line[len(head):])) {
+			return f
+		}
+	}
+	return nil
 }
 
 // readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace. It refuses a call with the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,24 @@ var nativeTexts = map[string][]string{
 		`{}`},
 	"<|channel|>analysis<|message|>Is it\nthere?<|start|>assistant to=functions.p__a<|channel|>commentary json<|message|>{}": {
 		`{}`},
-	`<|channel|>commentary<|message|>I look.<|end|>`: nil,
+	`<|channel|>commentary<|message|>I look.<|end|>`:                                                nil,
+	`[TOOL_CALLS]p__a{"x": 1}[TOOL_CALLS]p__a{}`:                                                    {`{"x": 1}`, `{}`},
+	`[TOOL_CALLS] [{"arguments": {"name": 1}, "name": "p__a"}] [/TOOL_CALLS]`:                       {`{"name": 1}`},
+	`<|tool_call|>[{"name": "p__a", "arguments": {"x": 1}}]<|/tool_call|><|end|>`:                   {`{"x": 1}`},
+	`<|tool_call|> [{"name": "p__a", "arguments": {}}, {"name": "p__b"}]`:                           nil,
+	`<TOOLCALL>[{"name": "p__a", "arguments": {"x": 1}}]</TOOLCALL>`:                                {`{"x": 1}`},
+	"<tool_calls>\n[{\"name\": \"p__a\", \"arguments\": {\"x\": 1}}]\n</tool_calls>":                {`{"x": 1}`},
+	`<|tool_call_start|>[p__a(x='1'), p__a()]<|tool_call_end|>`:                                     {`{"x":"1"}`, `{}`},
+	"<seed:tool_call>\n<function=p__a>\n<parameter=x>1</parameter>\n</function>\n</seed:tool_call>": {`{"x":"1"}`},
+	`<|tool_calls_section_begin|><|tool_call_begin|>p__a:0 <|tool_call_argument_begin|> {"x": 1} <|tool_call_end|>` +
+		`<|tool_calls_section_end|>`: {`{"x": 1}`},
+	"<minimax:tool_call>\n<invoke name=\"p__a\">\n<parameter name=\"x\">1\n2</parameter>\n<parameter name=\"y\">[\"<p>\"]" +
+		"</parameter>\n</invoke>\n<invoke name=\"p__a\">\n</invoke>\n</minimax:tool_call>": {`{"x":"1\n2","y":"[\"<p>\"]"}`, `{}`},
+	`<function_calls><invoke name="p__a"><parameter name="x">1</parameter></invoke></function_calls>`: {`{"x":"1"}`},
+	"<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"p__a\">\n<｜DSML｜parameter name=\"x\" string=\"false\">1</｜DSML｜parameter>\n" +
+		"<｜DSML｜parameter name=\"y\" string=\"true\"></parameter></｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>": {
+		`{"x":"1","y":"</parameter>"}`},
+	"<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"p__a\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>": {`{}`},
 	`[p__a(x=1)]`: {`{"x":1}`},
 	`[p__a(x='it\'s "q" \d\n', y=[True, None, {"k": -1.5e3}, ""]), p__a()]`: {
 		`{"x":"it's \"q\" \\d\n","y":[true, null, {"k": -1.5e3}, ""]}`, `{}`},
@@ -65,16 +83,22 @@ var nativeTexts = map[string][]string{
 // The calls that end a text in a model's own form are read, at once and in pieces.
 func TestNativeTextCalls(t *testing.T) {
 	t.Parallel()
+	message := regexp.MustCompile(`^(<\|start\|>| to=|<\|channel\|>)`)
 	for text, arguments := range nativeTexts {
-		for _, whole := range []string{text, "\n" + text + "\n", "I look.\n\n" + text} {
-			if strings.HasPrefix(whole, "I look.") && strings.HasPrefix(text, "[p__") { // it may be an example
-				arguments = nil
+		for _, whole := range []string{text, "\n" + text + "\n", "I look.\n\n" + text, "I look." + text, "看。" + text, "So? " + text,
+			"For you:" + text, "Is it?</think> " + text, "</think>" + text} {
+			want := wanted(arguments...)
+			before := strings.TrimSuffix(strings.TrimSuffix(whole, "\n"), text)
+			if strings.TrimSpace(before) != "" &&
+				(strings.HasPrefix(text, "[p__") ||
+					!strings.HasSuffix(before, "\n") && message.MatchString(text) && !strings.Contains(text, "\n<|start|>")) {
+				want = nil // it may be an example, and a message begins a line
 			}
 			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
 			if err != nil {
 				t.Fatal(err)
 			}
-			diffCalls(t, wanted(arguments...), calls)
+			diffCalls(t, want, calls)
 			streamed, refused, _ := streamText(t, strings.SplitAfter(whole, "")...)
 			if len(refused) > 0 || !slices.EqualFunc(calls, streamed, func(a, b host.Call) bool {
 				return a.Tool == b.Tool && string(a.Arguments) == string(b.Arguments) && a.TextArguments == b.TextArguments
@@ -92,7 +116,13 @@ func TestNativeValuesWithTags(t *testing.T) {
 		"<parameter=z>\n1\n</parameter>", "</parameter>", "a\n</parameter>\n</function>\nb", tagged(`{}`) + "\n" + plainCall +
 			"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>\n" + tagged(`{}`)} {
 		call := "<function=p__a>\n<parameter=x>\n" + value + "\n</parameter>\n</function>"
-		for _, text := range []string{call, call + "\nThat is all.", call + "\n" + call + "\nb", strings.TrimSuffix(call, "</function>"),
+		invoke := strings.NewReplacer("<parameter=x>\n", `<parameter name="x">`, "<parameter=z>", `<parameter name="z">`,
+			"<function=p__a>", `<minimax:tool_call><invoke name="p__a">`, "</function>", "</invoke>",
+			"<function=p__b>", `<invoke name="p__b">`).Replace(call)
+		dsml := strings.NewReplacer("<parameter ", "<｜DSML｜parameter ", "</parameter>", "</｜DSML｜parameter>",
+			"<minimax:tool_call>", "<｜DSML｜function_calls>\n",
+			"<invoke", "<｜DSML｜invoke", "</invoke>", "</｜DSML｜invoke>").Replace(invoke)
+		for _, text := range []string{invoke, invoke + "\nb", dsml, dsml + "\n\n" + dsml + "\nb", call, call + "\nThat is all.", call + "\n" + call + "\nb", strings.TrimSuffix(call, "</function>"),
 			"<tool_call>\n" + call + "\n</tool_call>", "<tool_call>" + call + "</tool_call>\n",
 			glmCall(strings.NewReplacer("<parameter=z>\n", "<arg_key>z</arg_key>\n<arg_value>", "<parameter=z>", "<arg_value>",
 				"parameter>", "arg_value>").Replace(value))} {
@@ -193,15 +223,16 @@ func TestTextsAboutCalls(t *testing.T) {
 	for _, text := range slices.Sorted(maps.Keys(nativeTexts)) {
 		for _, name := range slices.Sorted(maps.Keys(quotes)) {
 			quote := quotes[name]
-			if strings.HasPrefix(text, "<tool_call>") && slices.Contains(read, name) {
-				continue // a tag is read wherever its line begins with it
-			}
-			for range 40 {
+			for i := range 42 {
+				before := []string{"", "It is so. ", "See: "}[i%3]
+				if before == "" && strings.HasPrefix(text, "<tool_call>") && slices.Contains(read, name) {
+					continue // a tag is read wherever its line begins with it
+				}
 				var parts []string
 				for range r.IntN(4) {
 					parts = append(parts, sentences[r.IntN(len(sentences))])
 				}
-				parts = append(parts, quote(text))
+				parts = append(parts, quote(before+text))
 				for range r.IntN(4) {
 					parts = append(parts, sentences[r.IntN(len(sentences))])
 				}
