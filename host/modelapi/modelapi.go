@@ -57,7 +57,7 @@ const (
 	// another fence, for example a longer one, is quoted text and no call; so is a block indented by four spaces. The
 	// tags <tool_call>, at the beginning of a line, and </tool_call> are read like fences: many models were trained so,
 	// also with <function=NAME> and <parameter=KEY>, or a name and <arg_key> and <arg_value>, inside. What models of
-	// Mistral, Llama, DeepSeek, Kimi, MiniMax, Granite, Phi, Nemotron, Seed, LFM2 and gpt-oss write, such as
+	// Mistral, Llama, DeepSeek, Kimi, MiniMax, Granite, Phi, Nemotron, Seed, LFM2, OLMo, Gemma and gpt-oss write, such as
 	// [TOOL_CALLS], is read where a line begins with it, and like <tool_call> also directly behind a sentence, if
 	// nothing but calls follows up to the end of the text. A list of calls in Python, such as
 	// [greet__hello(name="Ada")], is read where it is the whole text, and a call in Python without the brackets is not: it

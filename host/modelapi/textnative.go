@@ -23,9 +23,10 @@ var (
 	nativeStart = lazy.Regexp(`^ ?(?:` + nativeMarks + `|<tool_call>(?:[\w-]{1,64}<arg_key>|\s*\[)|` +
 		`(?:<\|start\|>assistant)?(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
 	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out. No
-	// quotation, code span, list, table or comment has such a line.
-	sentenceStart = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*?(?:[.!?。！？][ \\t]*|[\\pL\\d]:|(?:</think>|\\[/THINK\\])[ \\t]*)|(?:</think>|\\[/THINK\\])[ \\t]*)(" +
-		nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
+	// quotation, code span, list, table or comment has such a line, and no abbreviation before an example is a sentence.
+	sentenceStart = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*?)?" +
+		`(?:(?:[^.\s]{2}[.!?]+|[…。！？]|</think>|\[/THINK\])[ \t]*|\pL:)` +
+		`(` + nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
 	// pythonStart is nativeStart for what has no mark of its own, and may be an example: only a whole text is a call.
 	pythonStart = lazy.Regexp(`^ ?\[` + pythonName)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, Granite, Phi, Nemotron, DeepSeek, Kimi and
@@ -35,19 +36,22 @@ var (
 		`<function=([\w-]{1,64})>|(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([\w-]{1,64})\n` +
 		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*` +
 		`(?:functions\.)?([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>|(?:<\|start\|>assistant)?` +
-		`(?:<\|channel\|>commentary ` +
-		`to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary) ?(?:<\|constrain\|>)?(?:json)?` +
-		`<\|message\|>)`)
+		`(?:<\|channel\|>commentary to=functions\.([\w-]{1,64})| ?to=functions\.([\w-]{1,64})<\|channel\|>commentary)` +
+		` ?(?:<\|constrain\|>)?(?:json)?<\|message\|>)`)
 	// nativeEnd also passes over what gpt-oss writes before a call for people, and for itself, which may lack its end.
 	nativeEnd = lazy.Regexp(`^(?:(?:<\|start\|>assistant)?<\|channel\|>(?:commentary|analysis)<\|message\|>(?s:.*?)` +
 		`<\|(?:end\|>|start\|>assistant)|` +
 		"\\s|;|```<｜tool▁call▁end｜>|</function>|</(?:seed:|minimax:)?tool_calls?>|<｜tool▁calls?▁end｜>|" +
-		`</(?:｜DSML｜)?(?:function|tool)_calls>|</TOOLCALL>|\[/TOOL_CALLS\]|<｜end▁of▁sentence｜>|</s>|` +
+		`</(?:｜DSML｜)?(?:function|tool)_calls>|</TOOLCALL>|\[/TOOL_CALLS\]|<tool_call\|>|<\|tool_response>|` +
+		`<end_function_call>|<｜end▁of▁sentence｜>|</s>|` +
 		`<\|(?:python_start|python_end|call|tool_call_start|tool_call_end|/tool_call|tool_calls_section_end|eom_id|eot|` +
 		`eot_id|im_end|end)\|>)*`)
-	pythonHead  = lazy.Regexp(`^\s*` + pythonName) // as Llama 4 does
-	pythonKey   = lazy.Regexp(`^\s*([A-Za-z_]\w*)\s*=\s*`)
-	pythonWord  = lazy.Regexp(`^(?:[A-Za-z_]\w*|-?\d[\w.+-]*)`)
+	pythonHead = lazy.Regexp(`^\s*` + pythonName) // as Llama 4 does
+	pythonKey  = lazy.Regexp(`^\s*([A-Za-z_]\w*)\s*=\s*`)
+	pythonWord = lazy.Regexp(`^(?:[A-Za-z_]\w*|-?\d[\w.+-]*)`)
+	gemmaHead  = lazy.Regexp(`^(?:<\|tool_call>|<start_function_call>)call:([\w-]{1,64})\{`) // of Gemma 4, FunctionGemma
+	gemmaToken = lazy.Regexp(`^(?:<\|"\|>((?s:.*?))<\|"\|>|<escape>((?s:.*?))<escape>|([\w.-]+)|[{}\[\],:]|\s+|` +
+		`"(?:[^"\\]|\\.)*")`)
 	xmlHead     = lazy.Regexp(`^\s*(?:<seed:tool_call>\s*)?<function=([\w-]{1,64})>\s*`) // as Qwen3-Coder writes a call
 	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
 	invokeHead  = lazy.Regexp(`^\s*(?:<(?:minimax:tool_call|function_calls)>\s*)?<invoke name="([\w-]{1,64})">\s*`) // MiniMax
@@ -61,7 +65,7 @@ var (
 // nativeMarks are what only calls begin with.
 const nativeMarks = `\[TOOL_CALLS\]|<\|python_tag\|>|<\|(?:python|tool_call)_start\|>\[` + pythonName + `|<function=|` +
 	`<｜tool▁calls?▁begin｜>|<\|tool_calls_section_begin\|>|<\|tool_call\|>|<TOOLCALL>|<tool_calls>|<seed:tool_call>|` +
-	`<minimax:tool_call>|<｜DSML｜(?:function|tool)_calls>|<function_calls>`
+	`<minimax:tool_call>|<｜DSML｜(?:function|tool)_calls>|<function_calls>|(?:<\|tool_call>|<start_function_call>)call:`
 
 // pythonName begins a call in Python. Functions in a text have other names.
 const pythonName = `([a-z][a-z0-9-]*__[\w-]{1,61})\(`
@@ -103,6 +107,10 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 		}
 		if calls, rest, ok := readPythonCalls(text); ok {
 			blocks, text = append(blocks, calls...), rest
+			continue
+		}
+		if call, rest := readGemmaCall(text); call != nil {
+			blocks, text = append(blocks, call), rest
 			continue
 		}
 		head := nativeHead().FindSubmatch(text)
@@ -147,9 +155,46 @@ func closedBlock(name string, args json.RawMessage) *textBlock {
 	return &textBlock{body: call.JSON(), closed: true}
 }
 
+// readGemmaCall reads a call at the beginning of a text, whose names have no quotation marks, and texts have tokens.
+func readGemmaCall(text []byte) (call *textBlock, rest []byte) {
+	head := gemmaHead().FindSubmatch(text)
+	if head == nil {
+		return nil, nil
+	}
+	args, rest := json.RawMessage("{"), text[len(head[0]):]
+	for depth := 1; depth > 0; {
+		token := gemmaToken().FindSubmatch(rest)
+		if token == nil {
+			return nil, nil
+		}
+		rest = rest[len(token[0]):]
+		isName := token[3] != nil && bytes.HasPrefix(bytes.TrimLeft(rest, arguments.Whitespace), []byte(":"))
+		if isName || token[1] != nil || token[2] != nil {
+			args = appendString(args, bytes.Join(token[1:], nil))
+		} else {
+			args = append(args, token[0]...)
+		}
+		switch string(token[0]) {
+		case "{", "[":
+			depth++
+		case "}", "]":
+			depth--
+		}
+	}
+	if !json.Valid(args) {
+		return nil, nil
+	}
+	return closedBlock(string(head[1]), args), rest
+}
+
 // readPythonCalls reads a list of calls of functions at the beginning of a text, whose arguments are named literals.
 func readPythonCalls(text []byte) (blocks []*textBlock, rest []byte, ok bool) {
+	end := "]"
 	rest, more := bytes.CutPrefix(text, []byte("["))
+	if !more { // as OLMo 3 does, a call a line
+		end = "</function_calls>"
+		rest, more = bytes.CutPrefix(text, []byte("<function_calls>"))
+	}
 	for more {
 		head := pythonHead().FindSubmatch(rest)
 		if head == nil {
@@ -161,10 +206,11 @@ func readPythonCalls(text []byte) (blocks []*textBlock, rest []byte, ok bool) {
 		}
 		blocks = append(blocks, closedBlock(string(head[1]), args))
 		rest = bytes.TrimLeft(after, arguments.Whitespace)
-		if after, ends := bytes.CutPrefix(rest, []byte("]")); ends {
+		if after, ends := bytes.CutPrefix(rest, []byte(end)); ends {
 			return blocks, after, true
 		}
 		rest, more = bytes.CutPrefix(rest, []byte(","))
+		more = more || end != "]"
 	}
 	return nil, nil, false
 }

@@ -66,6 +66,13 @@ var nativeTexts = map[string][]string{
 		"<｜DSML｜parameter name=\"y\" string=\"true\"></parameter></｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>": {
 		`{"x":"1","y":"</parameter>"}`},
 	"<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"p__a\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>": {`{}`},
+	"<|tool_call>call:p__a{x:[1,true,null,-2.5],y:{z: <|\"|>say \"a\",\n{b}:<|\"|>},w-1:\"c\\\"\"}<tool_call|><|tool_call>call:p__a{}<tool_call|>": {
+		`{"x":[1,true,null,-2.5],"y":{"z": "say \"a\",\n{b}:"},"w-1":"c\""}`, `{}`},
+	`<start_function_call>call:p__a{x:<escape>a, b<escape>,y:<escape><escape>}<end_function_call>`: {`{"x":"a, b","y":""}`},
+	`<|tool_call>call:p__a{x:a b}<tool_call|>`:                                                     nil,
+	`<|tool_call>call:p__a{x:<|"|>a}<tool_call|>`:                                                  nil,
+	"<function_calls>\np__a(x=\"1\", y=true)\np__a()\n</function_calls>":                           {`{"x":"1","y":true}`, `{}`},
+	"<function_calls>p__a(x=[1)</function_calls>":                                                  nil,
 	`[p__a(x=1)]`: {`{"x":1}`},
 	`[p__a(x='it\'s "q" \d\n', y=[True, None, {"k": -1.5e3}, ""]), p__a()]`: {
 		`{"x":"it's \"q\" \\d\n","y":[true, null, {"k": -1.5e3}, ""]}`, `{}`},
@@ -86,7 +93,7 @@ func TestNativeTextCalls(t *testing.T) {
 	message := regexp.MustCompile(`^(<\|start\|>| to=|<\|channel\|>)`)
 	for text, arguments := range nativeTexts {
 		for _, whole := range []string{text, "\n" + text + "\n", "I look.\n\n" + text, "I look." + text, "看。" + text, "So? " + text,
-			"For you:" + text, "Is it?</think> " + text, "</think>" + text} {
+			"For you:" + text, "I look... " + text, "Is it?</think> " + text, "</think>" + text} {
 			want := wanted(arguments...)
 			before := strings.TrimSuffix(strings.TrimSuffix(whole, "\n"), text)
 			if strings.TrimSpace(before) != "" &&
@@ -223,8 +230,8 @@ func TestTextsAboutCalls(t *testing.T) {
 	for _, text := range slices.Sorted(maps.Keys(nativeTexts)) {
 		for _, name := range slices.Sorted(maps.Keys(quotes)) {
 			quote := quotes[name]
-			for i := range 42 {
-				before := []string{"", "It is so. ", "See: "}[i%3]
+			for i := range 24 {
+				before := []string{"", "It is so. "}[i%2]
 				if before == "" && strings.HasPrefix(text, "<tool_call>") && slices.Contains(read, name) {
 					continue // a tag is read wherever its line begins with it
 				}
@@ -249,6 +256,22 @@ func TestTextsAboutCalls(t *testing.T) {
 				if calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(after)); err != nil || len(calls) != 1 {
 					t.Fatalf("%s: the call after it is %v, %v in\n%s", name, calls, err, after)
 				}
+			}
+		}
+	}
+}
+
+// What ends a text is an example after half a sentence, and on a line that quotes, lists or comments.
+func TestExamplesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for text := range nativeTexts {
+		for _, before := range []string{"Tags, e.g. ", "The form is ", "So: ", "A b.c ", "It is `x`. ", "(It is so) ", "> So. ", "- So. ",
+			"* So. ", "1. So. ", "# So. ", "\"So. ", "'So. ", "| So. ", "// So. ", "    So. ", "`So. "} {
+			whole := "It writes tags.\n\n" + before + strings.ReplaceAll(text, "\n", " ")
+			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
+			good, _, _ := streamText(t, strings.SplitAfter(whole, " ")...)
+			if err != nil || len(calls)+len(good) > 0 {
+				t.Errorf("%v, %v, %v in\n%s", calls, err, good, whole)
 			}
 		}
 	}
