@@ -102,7 +102,7 @@ type textReader struct {
 	open  fence      // of the block that the text is in, of any kind
 	block *textBlock // with a call, if the text is in one
 	held  []byte     // from a line on that has the beginning of a model's own form of calls
-	calls int        // where that is in held
+	calls int        // where that is in held or, after a sentence, in the line
 	xml   *xmlForm   // of the block, if it is one in XML
 	plain bool       // what was held is no call, so that no such line is one
 	begun bool       // a line has been read that is not blank
@@ -128,8 +128,7 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
 			start := r.line[:min(len(r.line), maxStart)]
-			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML ||
-				r.native(r.line[:min(len(r.line), limit)]) >= 0 {
+			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || r.isNative(start, n) {
 				limit = maxMessage
 			}
 			r.line = r.line[:min(len(r.line), limit)]
@@ -143,13 +142,15 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 }
 
 // end ends the text. A last line that is no fence may be incomplete, and is not read.
-func (r *textReader) end() []*textBlock {
+func (r *textReader) end() (closed []*textBlock) {
 	if r.block != nil {
 		if _, closes := r.closing(); !closes {
 			return nil
 		}
 	}
-	closed := r.endLine()
+	if r.held == nil {
+		closed = r.endLine()
+	}
 	if r.held == nil {
 		return closed
 	}
@@ -163,7 +164,10 @@ func (r *textReader) end() []*textBlock {
 // release reads what was held like any other text.
 func (r *textReader) release() []*textBlock {
 	held := r.held
-	r.held, r.plain = nil, r.plain || held != nil
+	if held == nil {
+		return nil
+	}
+	r.held, r.calls, r.plain = nil, 0, true
 	return r.add(held)
 }
 
@@ -198,8 +202,10 @@ func (r *textReader) endLine() []*textBlock {
 		return nil
 	}
 	f := fenceOf(r.line)
-	if at := r.native(r.line); at >= 0 {
-		r.held, r.calls, f = bytes.Clone(r.line), at, fence{}
+	if r.isNative(r.line, 0) {
+		r.held, f = bytes.Clone(r.line), fence{}
+	} else {
+		r.calls = 0
 	}
 	r.begun = r.begun || len(bytes.TrimSpace(r.line)) > 0
 	r.line = r.line[:0]
@@ -218,19 +224,30 @@ func (r *textReader) endLine() []*textBlock {
 	return nil
 }
 
-// native returns where a model's own form of calls begins in a line, of which at least the start is there; -1 if it is
-// nowhere.
-func (r *textReader) native(line []byte) int {
-	switch {
-	case r.open.size > 0 || r.plain:
-	case nativeStart().Match(line) || !r.begun && pythonStart().Match(line):
-		return 0
-	case bytes.IndexByte(line, '<') >= 0 || bytes.Contains(line, []byte("[TOOL_CALLS]")):
-		if at := sentenceStart().FindSubmatchIndex(line); at != nil {
-			return at[2]
+// isNative reports whether a line, of which at least the start is given, has the beginning of a model's own form of
+// calls. Of its last bytes so many are new.
+func (r *textReader) isNative(start []byte, added int) bool {
+	if r.open.size > 0 || r.plain {
+		return false
+	}
+	if nativeStart().Match(start) || !r.begun && pythonStart().Match(start) {
+		return true
+	}
+	begins := func(at int) bool { return sentenceStart().Match(r.line[at:min(len(r.line), at+maxStart)]) }
+	at := max(1, len(r.line)-added-maxStart)
+	if r.calls > 0 {
+		if begins(r.calls) {
+			return true
+		}
+		at, r.calls = r.calls+1, 0
+	}
+	for ; at < min(len(r.line), maxFenceLine-maxStart); at++ { // a longer line may have been cut behind it
+		if (r.line[at] == '<' || r.line[at] == '[') && begins(at) && sentenceEnd().Match(r.line[:at]) {
+			r.calls = at
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
 // closing returns, at the end of a line, where the body ends if the line closes the block. No line does inside the

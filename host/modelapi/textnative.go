@@ -22,11 +22,12 @@ import (
 var (
 	nativeStart = lazy.Regexp(`^ ?(?:` + nativeMarks + `|<tool_call>(?:[\w-]{1,64}<arg_key>|\s*\[)|` +
 		`(?:<\|start\|>assistant)?(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
-	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out. No
-	// quotation, code span, list, table or comment has such a line, and no abbreviation before an example is a sentence.
-	sentenceStart = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*?)?" +
-		`(?:(?:[^.\s]{2}[.!?]+|[…。！？]|</think>|\[/THINK\])[ \t]*|\pL:)` +
-		`(` + nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
+	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out, and
+	// sentenceEnd what is before it on the line. No quotation, code span, list, table or comment has such a line, and no
+	// abbreviation before an example is a sentence.
+	sentenceStart = lazy.Regexp(`^(?:` + nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
+	sentenceEnd   = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*)?" +
+		`(?:(?:[^.\s]{2}[.!?]+|[…。！？]|</think>|\[/THINK\])[ \t]*|\pL:)$`)
 	// pythonStart is nativeStart for what has no mark of its own, and may be an example: only a whole text is a call.
 	pythonStart = lazy.Regexp(`^ ?\[` + pythonName)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, Granite, Phi, Nemotron, DeepSeek, Kimi and

@@ -276,3 +276,26 @@ func TestExamplesAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// A call behind a sentence is found however the text is cut, and what was left out of a long line joins none.
+func TestCallsBehindLongSentences(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := 8; n < 1100; n += 3 {
+		sentence := strings.Repeat("x", n%50) + strings.Repeat(" see", n/4) + ". "
+		for _, text := range []string{sentence + `[TOOL_CALLS]p__a[ARGS]{"x": 1}`, sentence + "<tool_call> is one. " + tagged(`{}`),
+			sentence + "It is `a` " + `[TOOL_CALLS]p__a[ARGS]{"x": 1}`} {
+			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
+			var pieces []string
+			for rest := text; rest != ""; {
+				end := min(len(rest), 1+r.IntN(40))
+				pieces, rest = append(pieces, rest[:end]), rest[end:]
+			}
+			good, refused, _ := streamText(t, pieces...)
+			if want := n < 800 && !strings.Contains(text, "`"); err != nil || len(refused) > 0 || len(calls) != len(good) ||
+				want && len(calls) != 1 || strings.Contains(text, "`") && len(calls) > 0 {
+				t.Fatalf("%v, %v, %v, %v of\n%q", calls, good, refused, err, pieces)
+			}
+		}
+	}
+}
