@@ -61,7 +61,7 @@ func (w *walker) guessAs(at int, name string, guess func()) (unclear bool) {
 // otherSystems are programs whose words run in another system, or may not be commands at all.
 const otherSystems lazy.Words = `docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl
 	systemd-nspawn limactl lxc incus multipass distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog
-	whiptail git npm`
+	whiptail git npm adb colima devcontainer plink`
 
 // otherDirectory reports a guess that, even when it is right, certainly does not run in this system.
 func (c *Command) otherDirectory() bool {

@@ -130,8 +130,8 @@ func (c *Command) onlyLooks() bool {
 	return false
 }
 
-// changesGitHub reports gh api with a method that is not for reading: fields make it POST, unless another is given.
-// A query of GraphQL is always posted.
+// changesGitHub reports gh api, or glab api, with a method that is not for reading: fields make it POST, unless another
+// is given. A query of GraphQL is always posted.
 func (c *Command) changesGitHub() bool {
 	if len(c.Args) == 0 || c.Args[0].Text != "api" {
 		return false

@@ -464,7 +464,9 @@ var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache 
 	aws-vault envchain sops docker podman kubectl oc heroku fly vagrant nix nix-shell guix devbox mise asdf rtx pyenv
 	rbenv nodenv nvm volta conda mamba micromamba poetry uv pipenv hatch pdm rye snap flatpak bundle npm pnpm yarn bun
 	deno stack cabal dotnet mix rustup cargo docker-compose toolbox distrobox lima limactl wsl R julia octave guile racket
-	sbcl clisp elixir iex erl luajit gnuplot ghci groovy scala kotlin swift jshell`)
+	sbcl clisp elixir iex erl luajit gnuplot ghci groovy scala kotlin swift jshell adb fnm pixi dotenvx devcontainer
+	apptainer singularity colima lerna nx devenv flox corepack watchmedo chokidar onchange pueue nq retry multitime openvt
+	grc scan-build annotate-output plink`)
 
 // projects are programs that run something of the project, or of a package that they fetch. With sub-commands, only
 // those.
@@ -513,7 +515,8 @@ var programOptions = table{
 	{"--diff-cmd --diff3-cmd --editor-cmd --config-option", "svn"}, {"--config", "hg cargo"},
 	{"--helm-command --enable-exec --enable-alpha-plugins", "kubectl"}, {"--helm-command", "oc"},
 	{"--post-renderer", "helm"}, {"-k --lesskey-file", "less"}, {"--pre-invoke --post-invoke", "dpkg"},
-	{"--script", "nmap"}, {"--options", "ctags"}, {"-engine", "openssl"}, {"--preview --bind", "fzf"},
+	{"--script", "nmap"}, {"--options", "ctags"}, {"-engine", "openssl"}, {"--preview --bind", "fzf"}, {"--pipe", "rpm"},
+	{"--exec --exec-before-download", "yt-dlp youtube-dl"},
 }.indexed()
 
 // gitProgramOptions are those of sub-commands of git.

@@ -172,7 +172,8 @@ func add(list []string, s string) []string {
 
 // harmful are programs made to delete, to escalate or to change the machine.
 var harmful = table{
-	{"it deletes", `rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser del rd`},
+	{"it deletes", `rm rmdir unlink shred srm wipe truncate trash trash-put trash-empty trash-rm
+			scrub sfill rimraf del-cli dropdb dropuser del rd ipcrm`},
 	{"it writes to devices or file systems", `dd mkfs mkswap fdisk sfdisk parted gdisk wipefs sgdisk cfdisk
 			blkdiscard hdparm mount umount losetup cryptsetup diskutil fsck e2fsck tune2fs resize2fs xfs_growfs xfs_repair
 			debugfs dmsetup multipath btrfs zfs zpool mdadm nvme vgremove lvremove pvremove lvreduce vgreduce flashrom fwupdmgr
@@ -187,16 +188,16 @@ var harmful = table{
 			mkinitcpio update-initramfs dracut bootctl efibootmgr update-rc.d rc-update chkconfig auditctl aa-teardown
 			aa-disable aa-complain apparmor_parser spctl firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl
 			timedatectl hostnamectl localectl hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg
-			ethtool iwconfig iw tc taskkill`},
+			ethtool iwconfig iw tc taskkill supervisorctl rc-service initctl sv`},
 	{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
 	{"it shows secrets", `secret-tool gopass pass security pbpaste wl-paste gcore arecord fswebcam imagesnap`},
 	{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail
 			masscan hydra medusa sqlmap msfconsole msfvenom aircrack-ng ettercap arpspoof hping3 bettercap tcpdump tshark
-			dumpcap mitmproxy mitmdump sshuttle`},
+			dumpcap mitmproxy mitmdump sshuttle smbclient msmtp swaks rsh rcp rlogin`},
 	{changesSystems, `terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil
 			bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm linode-cli
 			scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam skaffold ansible-playbook
-			crictl ctr rabbitmqctl influx`},
+			crictl ctr rabbitmqctl influx openstack talosctl`},
 }.indexed()
 
 // harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
@@ -209,36 +210,42 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			deinit|update -f, hg update -C, hg revert, svn revert, jj abandon|restore, jj op abandon|restore`},
 		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f, git stash drop|clear,
 			git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d, git notes remove|prune, git
-			replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel, hg strip|purge|rollback, hg
-			bookmark|bookmarks -d, svn delete, svn cleanup --remove-unversioned|--remove-ignored, jj bookmark
-			delete|d|forget|f, jj git push --deleted, docker* rm|rmi|kill, docker swarm leave, docker*
-			container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill, docker*
-			secret|config|context|plugin|service|stack|node|manifest rm|remove, docker* compose rm|kill, docker* compose down
-			-v|--rmi, virsh undefine, restic forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E
-			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wrangler d1 execute, wrangler r2 bucket|object
+			replace -d, git clear|clear-soft|obliterate|delete-branch|delete-merged-branches|delete-squashed-branches, git
+			delete-submodule|delete-tag, fdupes|jdupes -d|--delete, rdfind -deleteduplicates, find -delete, zip -m, tar|bsdtar
+			--remove-files, 7z -sdel, hg strip|purge|rollback, hg bookmark|bookmarks -d, svn delete, svn cleanup
+			--remove-unversioned|--remove-ignored, jj bookmark delete|d|forget|f, jj git push --deleted, docker* rm|rmi|kill,
+			docker swarm leave, docker* container|image|volume|network|system|builder|buildx|pod|machine
+			rm|remove|prune|reset|kill, docker* secret|config|context|plugin|service|stack|node|manifest rm|remove, docker*
+			compose rm|kill, docker* compose down -v|--rmi, virsh undefine, simctl erase|delete, restic
+			forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E rm|remove|remove_directory,
+			kafka-topics|kafka-topics.sh --delete,
+			kafka-consumer-groups|kafka-consumer-groups.sh --delete|--reset-offsets, kafka-delete-records,
+			kafka-delete-records.sh, nats stream|consumer|kv|object rm|del, VBoxManage unregistervm|closemedium --delete,
+			bleachbit -c|--clean, b2 rm, ykman piv|fido|oath|openpgp reset, wrangler d1 execute, wrangler r2 bucket|object
 			delete, gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project
 			delete|remove, gh release delete-asset, rustup self uninstall, tmux kill-server, wsl --unregister, journalctl
 			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls
 			delete|remove|rm, rsync --delete|--del|--delete-before, rsync
 			--delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files, gpg
 			--delete-secret-keys|--delete-secret-and-public-key`},
-		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, pacman -R,
-			apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove, dpkg -r|-P, rpm
-			-e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak uninstall, nix profile remove, nix-env
-			-e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove --all, opam switch remove, gem uninstall,
-			pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
-			pyenv|rbenv|nodenv|asdf|mise uninstall`},
+		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, dnf group|grp
+			remove, pacman|paru|yay -R, apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew
+			uninstall|autoremove, dpkg -r|-P, rpm -e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak
+			uninstall, nix profile remove, nix-env -e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove
+			--all, opam switch remove, gem uninstall, pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, bun remove
+			-g|--global, yarn global remove, cargo uninstall, dotnet tool uninstall -g|--global, brew bundle cleanup
+			-f|--force, rustup toolchain|target remove|uninstall, pyenv|rbenv|nodenv|asdf|mise|nvm|fnm|volta|rvm uninstall`},
 		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear, tccutil
 			reset, xmrig|minerd|cpuminer`},
-		{"it shows secrets", `op read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git
-			credential fill, aws configure get|export-credentials, aws secretsmanager
-			get-secret-value|batch-get-secret-value, aws ssm get-parameter|get-parameters|get-parameters-by-path
-			--with-decryption, aws sts get-session-token, gcloud auth print-access-token|print-identity-token, gcloud secrets
-			versions access, az account get-access-token, az keyvault secret show|download, vault kv get, vault read, bw
-			get|export, lpass show|export, keyring get, doppler secrets, glab variable get|export, chamber read|export,
-			infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault view|decrypt|edit, heroku config,
-			rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw, gh auth status -t|--show-token,
-			getent shadow|gshadow, aws ecr get-login-password, az storage account keys`},
+		{"it shows secrets", `op read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git credential
+			fill, aws configure get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value, aws ssm
+			get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud auth
+			print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token, az keyvault
+			secret show|download, vault kv get, vault read, bw get|export, keyctl read|print|pipe, lpass show|export, keyring
+			get, doppler secrets, glab variable get|export, chamber read|export, infisical export|secrets, sops -d|--decrypt,
+			age -d|--decrypt, ansible-vault view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly
+			tokens, kubectl config view --raw, gh auth status -t|--show-token, getent shadow|gshadow, aws ecr
+			get-login-password, az storage account keys`},
 		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
 			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp
@@ -250,24 +257,27 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			worktree add -B, git tag|fetch|pull -f`},
 		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, bfg
 			--delete-files|--delete-folders|--replace-text|--strip-blobs-bigger-than, hg push -f`},
-		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn
-			npm publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access set|grant|revoke|public, cargo
-			yank, cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn deploy, gradle publish, dotnet nuget
+		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn npm
+			publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access set|grant|revoke|public, cargo yank,
+			cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn deploy, gradle publish, dotnet nuget
 			push|delete, nuget push|delete, mix hex.publish, pod trunk push, dart|flutter pub publish, docker* push,
 			goreleaser release, semantic-release, docker* image|manifest|compose push,
-			vercel|wrangler|firebase|serverless|sls|netlify deploy, vercel --prod, wrangler publish, jsr publish, cargo
-			release, cargo workspaces publish, stack|cabal|conda|anaconda upload, docker* build|buildx --push,
-			buildah|crane|oras push, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh workflow run
-			deploy.yml|deploy.yaml|release.yml|release.yaml|publish.yml|publish.yaml, gh gist
-			create|edit, gh repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret
-			put|bulk|delete, gh pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy,
+			vercel|wrangler|firebase|serverless|sls|netlify deploy, vercel --prod, wrangler publish|rollback, wrangler
+			deployments rollback, croc send, wormhole send|tx, ffsend upload, hf|huggingface-cli upload|upload-large-folder,
+			hub create|release, jsr publish, cargo release, cargo workspaces publish, stack|cabal|conda|anaconda upload,
+			docker* build|buildx --push, buildah|crane|oras|apptainer|singularity push, crane
+			append|mutate|rebase|copy|cp|tag, skopeo copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh
+			workflow run deploy.yml|deploy.yaml|release.yml|release.yaml|publish.yml|publish.yaml, gh gist create|edit, gh
+			repo create, glab release create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh
+			pr merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy,
 			make|just|task|rake|mage|yarn|pnpm|bun deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish,
 			npm|yarn|pnpm|bun run deploy|deploy-prod|deploy-production|deploy:prod|deploy:production|publish|release, eas
 			submit|update|deploy, fastlane release|deliver|supply|pilot|beta`},
 		{"it changes accounts, or who may do what", `npm|pnpm|yarn|cargo|docker*|oras login|logout, npm adduser|profile,
 			yarn npm login|logout, gem signin|signout, gh auth login|logout|setup-git, gcloud auth login, gh ssh-key|gpg-key
 			add, gh secret|variable set, gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh
-			auth token|refresh, glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
+			auth token|refresh, glab variable set, npm token create|revoke, npm team|org|hook
+			add|set|rm|create|destroy, glab repo archive|transfer`},
 		{deletesData, `rails|rake
 			db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load|db:rollback|db:migrate:down,
 			prisma migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli
@@ -286,15 +296,17 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it opens this machine to others", `ngrok http|tcp|tls|start, cloudflared tunnel|access, tailscale
 			funnel|serve|up|set, chisel|gost|frpc|rathole|localtunnel|autossh|ttyd|gotty|wetty|code-server, git
-			daemon|instaweb, bore local, zrok share, devtunnel host, lt --port|-p, code tunnel`},
+			daemon|instaweb, bore local, zrok share, devtunnel host, expose share|share-cwd|serve, lt --port|-p, code
+			tunnel`},
 		{"it removes traces", `history -c|-d|-w, unset HISTFILE`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
-			npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper
-			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
-			direnv allow|permit|grant, mise trust, husky add|set, claude|codex|gemini|qwen mcp add|add-json`},
+			npm|pnpm|yarn --script-shell, apt-key add|del|adv, add-apt-repository, apt-add-repository, dnf config-manager,
+			zypper addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config
+			--add|--set|--append|--prepend, direnv allow|permit|grant, mise trust, husky add|set, claude|codex|gemini|qwen mcp
+			add|add-json`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}.uses()
 })
@@ -422,8 +434,8 @@ func (c *Command) harmfulWords() string {
 				return "it deletes data, or changes the server"
 			}
 		}
-	case "gh":
-		return when(c.changesGitHub(), "it may change or delete what is on GitHub")
+	case "gh", "glab":
+		return when(c.changesGitHub(), "it may change or delete what is on GitHub or GitLab")
 	case "kubectl", "oc":
 		if sub := c.subFirst().Args; len(sub) > 1 && sub[0].Text == "get" && slices.ContainsFunc(sub, func(a Word) bool {
 			return strings.Contains(strings.ToLower(a.Text), "secret")
@@ -524,7 +536,7 @@ const (
 // managers are other harmful programs whose sub-commands say whether they change anything.
 const managers lazy.Words = `service launchctl ufw loginctl nft systemctl defaults btrfs zfs zpool nvme dmsetup
 	fwupdmgr tmutil diskutil cryptsetup dkms bootctl firewall-cmd auditctl netsh ip nmcli resolvectl timedatectl
-	hostnamectl localectl rc-update schtasks tc iw update-alternatives`
+	hostnamectl localectl rc-update schtasks tc iw update-alternatives supervisorctl rc-service initctl sv rclone`
 
 // packageBins are programs of packages, which package managers also run without a word such as exec.
 const packageBins lazy.Words = "rimraf del-cli trash"
