@@ -36,7 +36,8 @@ var inspectRows = []row{
 	{"kubectl get", kubectlCommon + "A L= w all-namespaces sort-by= show-labels watch? field-selector= chunk-size= " +
 		"ignore-not-found show-kind label-columns=", spec{check: checkKubectl}},
 	{"kubectl describe", kubectlCommon + "A all-namespaces show-events?", spec{check: checkKubectl}},
-	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers " +
+	{"kubectl events", kubectlCommon + "A all-namespaces for= types= w watch", plainNames},
+	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers? " +
 		"prefix follow limit-bytes=", plainNames},
 	{"kubectl top", kubectlCommon + "A all-namespaces containers sort-by=", plainNames},
 	{"kubectl version", "client output= o= short", noWords},
@@ -55,9 +56,10 @@ var inspectRows = []row{
 	{"helm search repo", "l versions version= o= output=", plainNames},
 	{"terraform|tofu version", "json", spec{max: -1, oneDash: true}},
 	{"terraform|tofu fmt", "check diff recursive", spec{operands: paths, oneDash: true, check: checkFormat}},
+	{"systemctl", "failed all a no-pager no-legend plain", noWords},
 	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
-		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
-		"system failed plain no-legend output= quiet reverse", plainWords},
+		"list-dependencies|list-jobs|list-paths|list-automounts|get-default|is-system-running", "a l n= o= t= q all type= " +
+		"state= no-pager lines= full user system failed plain no-legend output= quiet reverse", plainWords},
 	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= " +
 		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full " +
 		"no-full catalog no-hostname", spec{count: true, check: plainOperands}},
@@ -78,8 +80,12 @@ var inspectRows = []row{
 	{"lsblk", "a b d f i J l m n o= O p P r t x= all bytes fs json list output= paths noheadings nodeps sort= output-all",
 		spec{}},
 	{"lsmem|lspci|lsusb", "v k n t m", noWords},
-	{"lsmod|arch|sw_vers|vm_stat", "", noWords},
-	{"sysctl", "a n N", spec{check: checkSysctl}},
+	{"lsmod|arch|vm_stat", "", noWords},
+	{"sw_vers|xcode-select", "productName productVersion buildVersion p print-path version", spec{max: -1, oneDash: true}},
+	{"route|arp", "a e n v", noWords},
+	{"pwdx", "", spec{check: checkNumbers}},
+	{"fuser", "a m n= u v 4 6 all mount user verbose namespace=", spec{operands: mixed}},
+	{"sysctl", "a n N all names values", spec{check: checkSysctl}},
 	{"nvidia-smi", "L q i= d= list-gpus query id= query-gpu= query-compute-apps= format=", noWords},
 	{"lsb_release", "a c d i r s all short", noWords},
 	{"findmnt", "a l D J o= t= n all list df json output= types= noheadings", spec{}},
@@ -97,7 +103,10 @@ var inspectRows = []row{
 	{"dpkg-query", "l L s S p W f= list listfiles status search show showformat=", spec{}},
 	{"apt list|show|policy|search|depends|rdepends", "installed upgradable a all-versions names-only", plainWords},
 	{"apt-cache policy|show|search|depends|rdepends|madison|showpkg|stats", "n names-only installed", plainWords},
-	{"rpm -qa|-qi|-ql|-qf|-qR|-qc|-qd|-qs", "", plainWords},
+	{"rpm -q|-qa|-qi|-ql|-qf|-qR|-qc|-qd|-qs", "", plainWords},
+	{"pacman -Q|-Qi|-Ql|-Qo|-Qs|-Qe|-Qeq|-Qm|-Qdt|-Qdtq|-Qu|-Si|-Ss", "", plainWords},
+	{"apk info|list|search|policy", "a d e I L q v", plainWords},
+	{"snap|flatpak list", "all app runtime columns=", noWords},
 	{"brew list|ls|leaves", "1 versions cask formula", plainWords},
 	{"gem list", "l i local", plainWords},
 	{"conda list|info|env list", "e n= envs json export name=", plainWords},
@@ -105,13 +114,17 @@ var inspectRows = []row{
 	{"npm run|run-script", "", noWords}, // without a name it lists them
 	{"npm pkg get", "json", spec{}},
 	{"npm config get", "g location=", spec{max: 1, check: checks(some("it shows all settings"), npmSetting)}},
-	{"gh pr list|issue list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= state= label= " +
-		"assignee= author= base= head= search= draft all", spec{max: -1, check: checkGH}},
-	{"gh run list", ghCommon + "s= a w= b= e= u= workflow= branch= event= user= status= all",
+	{"gh pr list|pr ls|issue list|issue ls|release list|release ls|workflow list|workflow ls|label list|label ls|" +
+		"repo list|repo ls|cache list|cache ls|ruleset list", ghCommon + "s= l= a= A= B= H= S= state= label= assignee= " +
+		"author= base= head= search= draft all", spec{max: -1, check: checkGH}},
+	{"gh run list|run ls", ghCommon + "s= a w= b= e= u= workflow= branch= event= user= status= all",
 		spec{max: -1, check: checkGH}}, // of other lists -w opens a browser
 	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view", ghCommon +
 		"c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
 		spec{max: 1, check: checkGH}},
+	{"gh search repos|search issues|search prs|search commits|search code", ghCommon + "author= assignee= state= owner= " +
+		"language= label= sort= order= topic= extension= filename= match= created= updated= merged draft",
+		spec{check: checkGH}},
 	{"gh repo view", "json= q= jq= b= branch=", spec{max: 1, check: checkGH}},
 	{"gh auth status", "h= hostname= a active", noWords},
 	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= " +
@@ -123,7 +136,7 @@ var inspectRows = []row{
 	{"objdump", "d D f h p r R s t T x C w j= M= disassemble disassemble-all file-headers section-headers headers " +
 		"private-headers syms dynamic-syms demangle section= no-show-raw-insn start-address= stop-address=", binaries},
 	{"size", "A B d o x t format= totals", binaries},
-	{"zgrep|zegrep|zfgrep", "c i n v E F h H l L o q w x A= B= C= m= e=", spec{operands: firstText}},
+	{"zgrep|zegrep|zfgrep|bzgrep|xzgrep", "c i n v E F h H l L o q w x A= B= C= m= e=", spec{operands: firstText}},
 	{"openssl x509", "noout text subject issuer dates startdate enddate serial fingerprint pubkey modulus purpose sha1 " +
 		"sha256 sha384 sha512 in= inform= ext= email ocsp_uri hash subject_hash issuer_hash alias nameopt= certopt= " +
 		"checkend= checkhost= checkip=", spec{max: -1, oneDash: true, check: checkCertificate}},
@@ -137,6 +150,7 @@ var inspectRows = []row{
 		return literalProgram(c) || checksSyntax(c)
 	}, "it runs a program that is given as text")}},
 	{"bash|sh|dash", "n/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
+	{"php -m", "", noWords},
 	{"php", "l/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
 	{"ruby", "c/", spec{max: -1, check: accepts(checksSyntax, "it may run the file")}},
 	{"shellcheck", "s= e= i= f= S= o= C? W= shell= exclude= include= format= severity= enable= color? wiki-link-count=",
@@ -147,7 +161,7 @@ var inspectRows = []row{
 	{"md5", "q r", files},
 	{"ar t|tv", "", binaries},
 	{"jar tf|tvf|-tf|-tvf", "", binaries},
-	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git", files},
+	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git icons? oneline", files},
 }
 
 // yqOptions are those of both programs of that name. With -s one splits into files.
@@ -318,7 +332,7 @@ var (
 // checkGH refuses other hosts, and filters that look at the environment.
 func checkGH(u *invocation) string {
 	for _, o := range u.operands {
-		ok := ghOperand().MatchString(o.Text)
+		ok := ghOperand().MatchString(o.Text) || u.command.Args[0].Text == "search"
 		if u.command.Args[0].Text == "repo" {
 			ok = onlyRepo().MatchString(o.Text)
 		}

@@ -74,6 +74,7 @@ var looking = table{
 		"helm"}, {"render build diagnose version schema config", "skaffold"},
 	{"build validate local list logs version", "sam"}, {"analyze version proxy-status ps validate", "istioctl"},
 	{"diff template lint list build status deps fetch", "helmfile"},
+	{"ls lsd lsl lsf lsjson size check about version listremotes tree", "rclone"},
 }
 
 // lookVerbs say that a command only looks, where no word before them is one of changeVerbs.
@@ -121,7 +122,8 @@ func (c *Command) onlyLooks() bool {
 		case looking.of(c.Name) != "" && (i > 1 || !lookGroups.Has(args[0].Text)):
 			return false
 		case i == 0 && c.Name == "gcloud" && verb == "run": // a group
-		case lookVerbs.Has(verb): // but logs is also a group, of gcloud logging logs delete
+		case lookVerbs.Has(verb), i == 0 && managers.Has(c.Name) && strings.HasPrefix(verb, "list-"):
+			// but logs is also a group, of gcloud logging logs delete
 			return i+1 == len(args) || !changeVerbs.Has(args[i+1].Text)
 		case slices.ContainsFunc(strings.FieldsFunc(verb, notLetter), changeVerbs.Has):
 			return false
@@ -165,7 +167,7 @@ var showRows = []row{
 					return !o.Static || full && !server().MatchString(o.Text) || !full && !serverNames.Has(o.Text)
 				}), "it ends others")
 		}}},
-	{"rsync", "a A v z r h H l p t g o D P c n u i S x dry-run progress stats itemize-changes archive verbose " +
+	{"rsync", "a A v z r h H l p t g o D P c n u i S x dry-run progress stats itemize-changes archive verbose delete " +
 		"exclude=([\\w*./-]+) include=([\\w*./-]+)", spec{check: func(u *invocation) string {
 		return when(!u.has("n", "dry-run") || knownWords(u) != "", "it copies")
 	}}},

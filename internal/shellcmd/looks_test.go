@@ -38,6 +38,7 @@ func TestRiskOfOtherMachines(t *testing.T) {
 func TestRiskOfEverydayUses(t *testing.T) {
 	t.Parallel()
 	levels := map[string]string{
+		"low": `git clean -n|-nd|-fdn|-fdxn|--dry-run\ -fdx|-f\ -n, pacman -Q|-Ss a`,
 		"medium": `git push origin|-u\ origin heroku, RAILS_ENV=test rails|bin/rails db:rollback|db:reset|db:drop,
 			RAILS_ENV=test bundle\ exec|bin/spring rails db:rollback|db:schema:load, rails db:drop|db:rollback RAILS_ENV=test,
 			export RAILS_ENV=test; rails db:rollback; bundle exec rails db:drop, docker compose exec -e RAILS_ENV=test a rails db:rollback,
@@ -45,7 +46,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			ssh -T|-vT git@github.com, mysql -e 'show\ create\ table\ a', aws s3 cp|sync --recursive|--quiet\ --exclude\ c s3://a/b b,
 			ssh-keygen -lf|-l\ -f|-lvf|-l\ -E\ md5\ -f ~/.ssh/a.pub|/etc/ssh/a.pub|"$HOME/.ssh/a.pub", rsync -an a ../b,
 			git restore -S|--staged|-qS|-q\ --staged|--staged\ -- a|., git -C sub restore --staged .,
-			git clean -n|-nd|-fdn|-fdxn|--dry-run\ -fdx|-f\ -n, git push --dry-run|-n --force, git push origin a --force -n, git prune -n,
+			git push --dry-run|-n --force, git push origin a --force -n, git prune -n,
 			npm|pnpm|bun|cargo|uv|poetry|deno publish --dry-run, npm publish --tag=next --dry-run, cargo publish -n,
 			kubectl|oc apply|create|delete -f a --dry-run=client|--dry-run=server, kubectl -n a apply -f b --dry-run=client,
 			helm upgrade|install|uninstall a b --dry-run, helm -n a upgrade --install b c --dry-run=server,
@@ -70,7 +71,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			gcloud logging read a, gcloud run services describe|list a, gsutil cat|du a, az aks get-versions, consul members,
 			argocd app get|list|diff|history a, flux get all, istioctl analyze, sam build|validate, skaffold render|build,
 			velero backup get|describe a, ansible-playbook --check|--syntax-check a, eb|railway status,
-			apt|apt-get|dnf|yum install|update a, pacman -S|-Q|-Ss a, dpkg -i a, rpm -i a, brew install|upgrade|services\ list a,
+			apt|apt-get|dnf|yum install|update a, pacman -S a, dpkg -i a, rpm -i a, brew install|upgrade|services\ list a,
 			apk add a, conda install|create a, npm uninstall a, npm pkg set version=1, pip uninstall a,
 			psql -U a -l, psql --command='select\ 1'|--command\ 'select\ 1', mysql -ua -pb c -e|--execute 'select\ 1',
 			sqlite3 -csv a 'select\ 1' > b, gdb -batch -ex run -ex bt --args ./a b,

@@ -196,7 +196,7 @@ const (
 	naming             = listers + ` dir stat file du wc df test [ [[ cd pushd mkdir touch basename dirname which type
 		md5sum sha1sum sha256sum sha512sum shasum cksum ssh ssh-add ssh-keygen ssh-copy-id mosh kubectl oc helm k9s stern
 		argocd flux docker podman nerdctl docker-compose ansible ansible-playbook terraform tofu aws gcloud az export declare
-		typeset local readonly lsblk blkid smartctl udevadm lsof fuser mvn mvnw`
+		typeset local readonly lsblk findmnt blkid smartctl udevadm lsof fuser mvn mvnw`
 	// packing are those that show, copy or pack files although how they are used is not known. Of a guess other names may
 	// be any words.
 	packing lazy.Words = `less more most bat batcat openssl gpg ag ack tee cp mv ln dd install rsync tar bsdtar zip 7z gzip

@@ -550,11 +550,15 @@ var useRows = []row{
 	{"netstat", "a e g i l n o p r s t u w x all extend groups interfaces listening numeric program route statistics " +
 		"tcp timers udp unix wide 4 6", noWords},
 	{"man|whatis|apropos", "a f k s= w all apropos sections= whatis where", plainWords},
+	{"git clean", "d e= f n q x X dry-run exclude= force quiet", spec{operands: mixed, check: needs("it deletes", "n",
+		"dry-run")}},
+	{"git apply", "check numstat stat summary p= R v verbose reverse", spec{operands: paths, check: needs(
+		"it changes files", "check", "numstat", "stat", "summary")}},
 	{"pip|pip3 list|freeze|check", "v q l o e user local outdated uptodate editable format= not-required exclude=",
 		noWords},
 	{"pip|pip3 show", "f v q files verbose", plainWords},
 	{"npm root|prefix|bin", "g global", noWords},
-	{"npm ls|list|ll", "a g l p all global long parseable json depth= omit= include= prod", plainWords},
+	{"npm ls|list|ll|explain|why|query", "a g l p all global long parseable json depth= omit= include= prod", plainWords},
 }
 
 var useSpecs = sync.OnceValue(func() map[string]*spec {
@@ -563,8 +567,9 @@ var useSpecs = sync.OnceValue(func() map[string]*spec {
 
 // reading is find for read-only commands, with such uses of programs that also do other things.
 func (c *Command) reading() (s *spec, n int) {
-	if s, n = c.find(); s != nil && s.read {
-		return s, n
+	s, n = c.find()
+	if use, m := c.findIn(useSpecs()); s == nil || !s.read || m > n {
+		return use, m
 	}
-	return c.findIn(useSpecs())
+	return s, n
 }

@@ -358,7 +358,7 @@ func spelledOut(words []string) [][]string {
 // harmfulUse says why a command with these words could do much harm, "" if it could not.
 func (c *Command) harmfulUse(p workdirs) string {
 	sub, rest := c.gitArgs()
-	if c.dryRun() {
+	if c.dryRun() || c.onlyShows() {
 		return ""
 	}
 	if sub != "" { // without the options before it: -C and -c are others there
@@ -443,7 +443,7 @@ func (c *Command) harmfulWords() string {
 			return "it shows secrets"
 		}
 	case "rsync":
-		return when(!c.onlyShows() && !c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
+		return when(!c.fetchesFiles() && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return strings.Contains(a.Text, ":") || !a.Static
 		}), "it reaches other machines")
 	}
@@ -453,7 +453,7 @@ func (c *Command) harmfulWords() string {
 // harmfulInAny is harmfulUse for words that say the same behind many programs.
 func (c *Command) harmfulInAny(p workdirs) string {
 	switch {
-	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && hasWord(c.Args, statementOptions):
+	case c.maybe && databases.Has(c.Name) && hasWord(c.Args, statementOptions):
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"

@@ -124,7 +124,13 @@ func TestRiskOfFamilies(t *testing.T) {
 			eval "$(pyenv\ init\ -)"|"$(fnm\ env)"|"$(conda\ shell.bash\ hook)"|"$(/opt/homebrew/bin/brew\ shellenv)",
 			source|. ~/.nvm/nvm.sh|"$HOME/.cargo/env", export PATH="$HOME/.local/bin:$PATH"|PATH=$HOME/go/bin:/usr/local/go/bin:$PATH|PATH=$PATH:/x,
 			pushd a >/dev/null, aws s3 cp|sync s3://a b, cargo run -- --config a, duckdb -c 'select\ 1',
-			mongosh --quiet --eval 'db.a.countDocuments()' b, perl -c a.pl`,
+			mongosh --quiet --eval 'db.a.countDocuments()' b, perl -c a.pl,
+			loginctl|timedatectl|localectl list-a, systemctl list-machines, supervisorctl|rc-service|sv status a, rc-service a status,
+			rclone ls|lsd|size|check a:b, rclone listremotes|version, rsync -n|-avn|--dry-run --delete a/ b/,
+			openstack server list|show, nats stream ls, b2 toolset=gcc, fdupes -r ., bun remove a, yay -S a, crane pull|ls a,
+			glab api a, VBoxManage list vms, ykman list, git clean -n --no-dry-run, git apply --stat --apply a,
+			adb devices|shell\ ls|install\ a.apk, fnm install|use 18, pixi add|run a, nx build a, lerna run build,
+			singularity exec a.sif python b.py, xcrun simctl list, dotenvx run -- ./a`,
 	}
 	for level, list := range levels {
 		for _, text := range each(list) {
