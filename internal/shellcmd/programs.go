@@ -113,7 +113,7 @@ func (s *spec) readOptions(text string) *spec {
 // hasSubs are programs whose first operand is a sub-command.
 const hasSubs lazy.Words = `git go cargo npm yarn pnpm bun deno docker podman kubectl helm terraform gh glab pip pip3
 	uv poetry brew apt apt-get dnf yum systemctl gcloud aws az rustup dotnet mix bundle composer just gem conda pyenv tofu
-	openssl ip make gmake gradle ./gradlew mvn ./mvnw bazel swift flutter`
+	openssl ip make gmake gradle ./gradlew mvn ./mvnw bazel swift flutter adb fnm pixi nx lerna`
 
 // spec finds what is known about a command; nil when nothing is.
 func (c *Command) spec() *spec {

@@ -250,8 +250,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			codex --dangerously-bypass-approvals-and-sandbox|--yolo|--full-auto, gemini|qwen
 			--yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp
 			--dangerously-allow-all, toolhost --approve, toolhost trust|approve`},
-		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k, init|telinit
-			0|1|6|q|s|S`},
+		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, adb reboot, fuser
+			-k, init|telinit 0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git
 			worktree add -B, git tag|fetch|pull -f`},

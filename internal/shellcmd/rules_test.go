@@ -163,6 +163,10 @@ func TestPrefixCoversNoOtherEffect(t *testing.T) {
 		"docker compose exec web ls":   "docker compose exec web rm x",
 		"kubectl exec web ls":          "kubectl exec web rm x",
 		"docker compose run web ls":    "docker compose run web rm x",
+		"adb shell ls":                 "adb shell rm x", "adb devices": "adb shell rm x", "pixi run test": "pixi run rm", "fnm exec ls": "fnm exec rm x",
+		"fnm use 18": "fnm uninstall 18", "nx build a": "nx exec rm", "lerna run a": "lerna exec rm", "snap list": "snap remove x",
+		"git clean -n": "git clean -f", "git apply --check a": "git apply a", "apk info a": "apk del a", "fuser a": "fuser -k a",
+		"pacman -Q": "pacman -R a", "gh search code a": "gh repo create a", "kubectl events": "kubectl delete pod a",
 	} {
 		for _, first := range []string{text, strings.Replace(text, " ", " '", 1) + "'"} {
 			if strings.Count(text, " ") != 1 && first != text {
