@@ -3,6 +3,8 @@ package launcher
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"syscall"
 
 	"github.com/toolhost/toolhost/internal/procstat"
 )
@@ -24,6 +26,12 @@ func Children(pid int) []int {
 // open: a sandbox may forbid that later.
 func chooseLister() (func() lister, error) {
 	self := os.Getpid()
+	// Its number is another process's in the /proc of another process namespace.
+	if own, err := os.Readlink("/proc/self"); err != nil {
+		return nil, err
+	} else if own != strconv.Itoa(self) {
+		return nil, syscall.ENOENT
+	}
 	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", self, self)); err == nil {
 		return func() lister { return childrenByTask }, nil
 	}

@@ -408,28 +408,40 @@ func TestLimitsOfNamespaces(t *testing.T) {
 	}
 }
 
-// Where /proc is not mounted, the error says so, and does not look like one about the program.
+// Where /proc is not mounted, or shows the processes of another namespace, the error says so, and does not look like one
+// about the program.
 func TestWithoutProc(t *testing.T) {
-	var out bytes.Buffer
-	c := exec.Command(self(t))
-	c.Env, c.Stdout, c.Stderr = []string{roleVar + "=procless"}, &out, &out
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: mapped(os.Getuid()), GidMappings: mapped(os.Getgid())}
-	if err := c.Run(); err != nil {
-		t.Skipf("this machine has no namespaces of users and mounts: %v", err)
-	}
-	want := `exec: "/bin/true": /proc is not mounted, and no program can be started without /proc/self/exe, ` +
-		"missing false\n"
-	if out.String() != want {
-		t.Errorf("it says %q, want %q", out.String(), want)
+	for name, c := range map[string]struct {
+		namespace uintptr
+		want      string
+	}{
+		"none": {syscall.CLONE_NEWNS, "/proc is not mounted, and no program can be started without /proc/self/exe"},
+		"another": {syscall.CLONE_NEWPID, "the launcher is not in /proc, which is that of another process namespace; " +
+			"mount its own: unshare --mount-proc, bwrap --proc /proc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			cmd := exec.Command(self(t))
+			cmd.Env, cmd.Stdout, cmd.Stderr = []string{roleVar + "=procless", "PROC=" + name}, &out, &out
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | c.namespace,
+				UidMappings: mapped(os.Getuid()), GidMappings: mapped(os.Getgid())}
+			if err := cmd.Run(); err != nil {
+				t.Skipf("this machine has no such namespaces: %v", err)
+			}
+			if want := `exec: "/bin/true": ` + c.want + ", missing false\n"; out.String() != want {
+				t.Errorf("it says %q, want %q", out.String(), want)
+			}
+		})
 	}
 }
 
 func init() {
 	roles["procless"] = func() {
-		if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
-			syscall.Mount("none", "/proc", "tmpfs", 0, "")); err != nil {
-			os.Exit(1)
+		if os.Getenv("PROC") == "none" {
+			if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
+				syscall.Mount("none", "/proc", "tmpfs", 0, "")); err != nil {
+				os.Exit(1)
+			}
 		}
 		_, err := Command("/bin/true").Run(context.Background())
 		fmt.Printf("%v, missing %t\n", err, errors.Is(err, fs.ErrNotExist))

@@ -36,7 +36,7 @@ type tree struct {
 }
 
 // errNoProc is not fs.ErrNotExist, which would be about the program.
-var errNoProc = errors.New("/proc is not mounted")
+var errNoProc = errors.New("/proc cannot be used")
 
 // start starts the launcher and gives it the program.
 func start(p program, files [3]*os.File) (*tree, error) {
@@ -280,7 +280,12 @@ func (t *tree) startError() error {
 	case "capset":
 		return t.refused("capset: "+errno.Error(), errno)
 	case "proc":
-		return &StartError{t.name, "the launcher cannot read /proc: " + errno.Error(), errno}
+		why := "the launcher cannot read /proc: " + errno.Error()
+		if errno == syscall.ENOENT {
+			why = "the launcher is not in /proc, which is that of another process namespace; mount its own: " +
+				"unshare --mount-proc, bwrap --proc /proc"
+		}
+		return &StartError{t.name, why, errNoProc}
 	}
 	return &StartError{t.name, t.report.Failed + ": " + errno.Error(), errno}
 }
