@@ -55,18 +55,30 @@ func (p pattern) findFrom(starts []start, i int, found []span, text string) []sp
 	return found
 }
 
-// oneVariable is the start of a line that has nothing but a name and a value, which is not in quotes.
+// oneVariable is the start of a line that has nothing but a name and a value, which is not in quotes. It has at most
+// maxVariable bytes.
 var oneVariable = lazy.Regexp(`^\s*(?:(?:export\s+)?[A-Z][A-Z0-9_]*=|[\w.-]+\s*[:=]\s+)$`)
 
+const maxVariable = 300
+
 // lineValue is the end of a value that goes on up to the end of its line, with characters that end other values.
+// Most values are not the first of their line, which may be all of the text.
 func lineValue(text string, value span) int {
+	line := max(0, value.from-maxVariable)
+	if i := strings.LastIndexByte(text[line:value.from], '\n'); i >= 0 {
+		line += i + 1
+	} else if line > 0 {
+		return value.to
+	}
+	if !oneVariable().MatchString(text[line:value.from]) {
+		return value.to
+	}
 	rest, _, _ := strings.Cut(text[value.to:], "\n")
 	rest = strings.TrimRight(rest, " \t\r,;")
-	line := strings.LastIndexByte(text[:value.from], '\n') + 1
-	if rest != "" && !strings.ContainsAny(rest, " \t") && oneVariable().MatchString(text[line:value.from]) {
-		return value.to + len(rest)
+	if strings.ContainsAny(rest, " \t") {
+		return value.to
 	}
-	return value.to
+	return value.to + len(rest)
 }
 
 func appendSecret(found []span, text string, m []int, offset int) []span {
@@ -76,7 +88,7 @@ func appendSecret(found []span, text string, m []int, offset int) []span {
 			s = span{m[g], m[g+1]}
 		}
 	}
-	if s.from < s.to && text[s.from:s.to] != redacted {
+	if s.from < s.to && !strings.HasPrefix(redacted, text[s.from:s.to]) { // some groups end before the bracket
 		found = append(found, span{s.from + offset, s.to + offset})
 	}
 	return found
@@ -179,12 +191,14 @@ var patterns = sync.OnceValue(func() []pattern {
 		seen(`(?i)\bcookie\\*["']?\s*:\s*\\*["']?([^\s"'\\=][^"'\\\r\n]*)`, "cookie"),
 		seen(`(?i)\bbearer\s+([\w.~+/=-]{16,})`, "bearer"),
 		seen(`(?i)(?:\b_auth\s*=\s*|"auth\\*"\s*:\s*\\*")([\w+/=]{8,})`, "_auth", `"auth"`, `"auth\`),
-		seen(`(?i)(?:(?:^|[_;?&"'\s])pwd|[?&]pass)=([^;&"'\s/\\$][^;&"'\s]*)`, "pwd=", "?pass=", "&pass="),
+		seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
+		seen(`(?i)[?&](?:pwd|pass)=([^;&"'\s/\\$][^;&"'\s]*)`, "pwd=", "?pass=", "&pass="),
 		seen(`(?i)\b(?:requirepass|masterauth|bind_?pw)[\s:=]+["']?([^\s"']+)`, "requirepass", "masterauth", "bindpw",
 			"bind_pw"),
 		seen(`(?i)(?:\bsqlplus\s+(?:-\w+\s+)*|jdbc:oracle:\w+:)["']?[\w.$#]+/([^\s@"']+)@`, "sqlplus", "jdbc:oracle"),
 		seen(`\b(?:echo|printf)\s+(?:-\w+\s+)?["']?([^\s"'$|][^"'|\n]*?)["']?\s*\|[^|\n]*?`+
-			`(?:-stdin\b|\ssudo\s[^|\n]*-S\b|\bchpasswd|--with-token)`, "-stdin", "sudo ", "chpasswd", "--with-token"),
+			`(?:(?:pass\w*|token|secret|key)-stdin\b|\bpasswd\s[^|\n]*--stdin\b|\ssudo\s[^|\n]*-S\b|\bchpasswd|--with-token)`,
+			"-stdin", "sudo ", "chpasswd", "--with-token"),
 		seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
 		atWords(nameStarts+" token", namedToo+`\\*["']?\s*(?:\?|::)?=\s*`+value, namedHints...),
 		atWords(nameStarts, named+`\\*(?:`+several+`|["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`))`,
@@ -197,7 +211,7 @@ var patterns = sync.OnceValue(func() []pattern {
 		behind(`(?:--|(?:^|\s)-)(?:[\w-]*`+namedToo+`|(?:[\w-]+-)?pass)(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|[\s=]+`+
 			value+`)`, "--", "-pass", "-token", "-secret"),
 		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*`+
-			`(?:<!\[CDATA\[)?([^<>\s][^<>\]]*)`, "</"),
+			`(?:<!\[CDATA\[((?s:.*?))(?:\]\]>|\z)|([^<>\s][^<>]*))`, "</"),
 		atWords("name key header field variable", `(?:name|key|header|field|variable)\\*["']?\s*[:=]\s*\\*["']?`+
 			`[\w.$-]*`+namedToo+`\\*["']?\s*,?\s*\\*["']?value\\*["']?\s*[:=]\s*`+value,
 			"value:", "value=", "value ", `value"`, `value\`, "value'"),
