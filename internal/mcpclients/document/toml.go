@@ -132,8 +132,8 @@ func (p *tomlParser) count(n int) {
 	}
 }
 
-// descend finds the table of a path below n, and makes those that are missing; nil after a failure. A dotted key only
-// adds to tables of dotted keys.
+// descend finds the table of a path below n, and makes those that are missing; nil after a failure. A dotted key adds to
+// no table that has a header of its own.
 func (p *tomlParser) descend(n *Node, path []string, made form) *Node {
 	if len(path) > maxDepth {
 		p.fail("more than %d tables inside each other", maxDepth)
@@ -149,7 +149,7 @@ func (p *tomlParser) descend(n *Node, path []string, made form) *Node {
 		if next.Kind == Array && next.form == header && made != dotted {
 			next = next.Items[len(next.Items)-1]
 		}
-		if next.Kind != Object || next.form == inline || made == dotted && next.form != dotted {
+		if next.Kind != Object || next.form == inline || made == dotted && next.form == header {
 			p.fail("%s is not a table that can be added to; it is on line %d", name, next.Line)
 			return nil
 		}
@@ -288,7 +288,7 @@ func (p *tomlParser) tomlText(n *Node, multiline bool) {
 	start := p.at + 1
 	for i := start; i < len(p.data) && p.data[i] != '\n'; i++ {
 		switch {
-		case p.data[i] == '\\' && quote[0] == '"':
+		case p.data[i] == '\\' && quote[0] == '"' && !bytes.HasPrefix(p.data[i+1:], []byte("\n")):
 			i++
 		case p.data[i] == quote[0]:
 			p.at = i + 1
@@ -377,8 +377,8 @@ var (
 	tomlNumber  = lazy.Regexp(`^([+-]?((0|[1-9](_?\d)*)(\.\d(_?\d)*)?([eE][+-]?\d(_?\d)*)?|inf|nan)|` +
 		`0x[0-9A-Fa-f](_?[0-9A-Fa-f])*|0o[0-7](_?[0-7])*|0b[01](_?[01])*)$`)
 	tomlDate = lazy.Regexp(`^(` + tomlDay + `([Tt ]` + tomlTime + `([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)?)?|` + tomlTime + `)$`)
-	// tomlControl are the characters that TOML has nowhere, not even in comments.
-	tomlControl = lazy.Regexp(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?:[^\n]|\z)`)
+	// tomlControl are the characters that TOML has nowhere, not even in comments. The grammar of 1.0 has U+007F in these.
+	tomlControl = lazy.Regexp(`[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?:[^\n]|\z)`)
 )
 
 func (p *tomlParser) tomlWord(n *Node) {

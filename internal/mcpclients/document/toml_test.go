@@ -9,7 +9,9 @@ import (
 func TestInvalidTOML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a = 1\nb = \"x\x01\"":           "line 2: the character U+0001 is not allowed",
-		"# a\x7f":                        "line 1: the character U+007F",
+		"# a\x1f":                        "line 1: the character U+001F",
+		"a = \"b\\\n\"":                  "line 1: this string is not closed",
+		"a = \"b\\\r\n\"":                "line 1: this string is not closed",
 		"a = '''\n\x00'''":               "line 2: the character U+0000",
 		"a = 1\rb = 2":                   "line 1: the character U+000D",
 		"a = 1 # b\r":                    "line 1: the character U+000D",
@@ -27,7 +29,7 @@ func TestInvalidTOML(t *testing.T) {
 		"a.b = 1\n[a]":                   "line 2: a is there already, on line 1",
 		"[a]\nb.c.d = 1\n[a.b.c]":        "line 3: a.b.c is there already, on line 2",
 		"[a.b]\nc = 1\n[a]\nb.d = 1":     "line 4: b is not a table that can be added to; it is on line 1",
-		"[a.b.c]\nd = 1\n[a]\nb.c.e = 1": "line 4: b is not a table",
+		"[a.b.c]\nd = 1\n[a]\nb.c.e = 1": "line 4: c is not a table",
 		"[[a.b]]\n[a]\nb.c = 1":          "line 3: b is not a table",
 		"[mcp_servers]\na.b = 1\n[mcp_servers.a]": "line 3: mcp_servers.a is there already, on line 2",
 	} {
@@ -43,6 +45,7 @@ func TestValidTOML(t *testing.T) {
 	for _, text := range []string{"a = 1e1_00\n", "a = [0, +0.0, -0, 0e0, 1_0, 0xf_f, 0b0, -inf, +nan]\n",
 		"a = \"\t\" # \t\r\nb = 1\r\n",
 		"servers.a.command = 1\nservers.b.c = 2\n", "[a]\nb.c = 1\nb.d = 2\n[a.b.e]\nf = 1\n", "a = {b.c = 1, b.d = 2}\n",
+		"[a.b.c]\nd = 1\n[a]\nb.e = 1\n", "[[a.b.c]]\n[a]\nb.d.e = 1\n", "# a\x7f\n",
 		"[[a]]\nb.c = 1\n[[a]]\nb.c = 1\n", "a = 2026-12-31 23:59:60.5-23:59\n", "a = [07:00:00, 2026-02-29]\n"} {
 		if out, err := Apply(TOML, []byte(text), c); err != nil || !strings.HasPrefix(string(out), text) {
 			t.Errorf("%q became %q, %v", text, out, err)
