@@ -42,7 +42,7 @@ type Tool struct {
 	plugin         Plugin
 	declared       *sdk.Tool              // the plugin's own definition, with the name that the plugin uses
 	descriptionFor map[string]string      // see ToolOptions
-	schemas        func() *schemas        // compiled at the first call, if they were checked before
+	schemas        func() *schemas        // compiled at the first call
 	siblings       func() map[string]bool // the arguments of all tools of the plugin; nil when they are not known
 	searchDocument func() *toolsearch.Document
 	hash           func() string            // of the definition

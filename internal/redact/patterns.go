@@ -208,7 +208,7 @@ var patterns = sync.OnceValue(func() []pattern {
 		atWords("token", `token`+which+`\\*(?:`+several+`|["']?(?:`+colon+`\\*["'\x60]?|`+assigns+`\\*["'\x60])`+
 			`([\w.~+/=-]{16,}))`, "token"),
 		// among arguments, in XML, as pairs of a name and a value, in commands, and in calls that set something
-		behind(`(?:--|(?:^|\s)-)(?:[\w-]*`+namedToo+`|(?:[\w-]+-)?pass)(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|[\s=]+`+
+		behind(`(?:--|(?:^|[ \t])-)(?:[\w-]*`+namedToo+`|(?:[\w-]+-)?pass)(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|[\s=]+`+
 			value+`)`, "--", "-pass", "-token", "-secret"),
 		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*`+
 			`(?:<!\[CDATA\[((?s:.*?))(?:\]\]>|\z)|([^<>\s][^<>]*))`, "</"),

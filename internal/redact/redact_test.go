@@ -393,6 +393,7 @@ func TestNoCredentials(t *testing.T) {
 		"echo 'let a = 1' | prettier --stdin-filepath x.js", "sort --key 2", "cache_key: go-1234567890abcdef-linux",
 		"password policy",
 		"mkdir -pw x", "LC_KEY=simple", "PRIMARY_KEY = session_tokens", "pass=5 fail=0", "x.com/?key=name&code=404",
+		"@@ -1 +1 @@\n-secret\n+public\n", "@@ -1 +1 @@\n-token is read\n",
 		"set -token", "task_0a1b sk_buff_head_init_of_a_list", "sha256~x", "en-us12", "v1.0-rc1", "pat-nap",
 		"Ｈｅｌｌｏ， ｗｏｒｌｄ", "价格：１２元，密码不在这里", "http://x/webhooks/list", "see hooks.slack.com/docs",
 	} {
