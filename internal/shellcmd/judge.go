@@ -658,8 +658,9 @@ func (c *Command) prefix() (out []string) {
 		out = append(out, args[i].Text)
 	}
 	inside := func(word string) bool { return word == "exec" || word == "run" || word == "shell" }
-	if otherSystems.Has(c.Name) && packaged()[c.Name] && c.Name != "npm" && slices.ContainsFunc(out[1:], inside) {
-		return nil // any command there
+	if packaged()[c.Name] && (len(out) == 1 ||
+		otherSystems.Has(c.Name) && c.Name != "npm" && slices.ContainsFunc(out[1:], inside)) {
+		return nil // any command behind it, or there
 	}
 	return out
 }

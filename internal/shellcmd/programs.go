@@ -516,7 +516,7 @@ var programOptions = table{
 	{"--helm-command --enable-exec --enable-alpha-plugins", "kubectl"}, {"--helm-command", "oc"},
 	{"--post-renderer", "helm"}, {"-k --lesskey-file", "less"}, {"--pre-invoke --post-invoke", "dpkg"},
 	{"--script", "nmap"}, {"--options", "ctags"}, {"-engine", "openssl"}, {"--preview --bind", "fzf"}, {"--pipe", "rpm"},
-	{"--exec --exec-before-download", "yt-dlp youtube-dl"},
+	{"--exec --exec-before-download", "yt-dlp youtube-dl"}, {"--password-command", "rclone restic"},
 }.indexed()
 
 // gitProgramOptions are those of sub-commands of git.

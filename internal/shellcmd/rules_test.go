@@ -129,6 +129,7 @@ func TestPrefix(t *testing.T) {
 		"cd x": nil, "git": nil,
 		"git -c a=b push": nil, "git push --force": nil, "rm x": nil, "chmod 777 x": nil, "echo $(ls)": nil,
 		"mkdir -p a": nil, "eval ls": nil,
+		"retry make": nil, "grc make": nil, "nq make": nil, "pueue add make": nil, "corepack yarn x": nil, "volta run node": nil,
 	} {
 		if diff := cmp.Diff(want, shellcmd.Prefix(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
