@@ -15,7 +15,8 @@ import (
 var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. ` +
 	`-]?phrase` +
 	`|(?:token|` + namedKey +
-	`|cred(?:ential)?s?|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string|webhook[_. -]?url)$)`)
+	`|credentials?|creds|(?:^|[_. -])cred|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string` +
+	`|webhook[_. -]?url)$)`)
 
 // Name reports whether the value of a name is a secret, whatever it looks like: password, api_key, Authorization,
 // also with blanks around it or in letters of full width.

@@ -132,8 +132,8 @@ func (p *tomlParser) count(n int) {
 	}
 }
 
-// descend finds the table of a path below n, and makes those that are missing; nil after a failure. A dotted key adds to
-// no table that has a header of its own.
+// descend finds the table of a path below n, and makes those that are missing; nil after a failure. A dotted key adds
+// to no table that has a header of its own.
 func (p *tomlParser) descend(n *Node, path []string, made form) *Node {
 	if len(path) > maxDepth {
 		p.fail("more than %d tables inside each other", maxDepth)
