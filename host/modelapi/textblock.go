@@ -242,7 +242,7 @@ func (r *textReader) isNative(start []byte, added int) bool {
 		at, r.calls = r.calls+1, 0
 	}
 	for ; at < min(len(r.line), maxFenceLine-maxStart); at++ { // a longer line may have been cut behind it
-		if (r.line[at] == '<' || r.line[at] == '[') && begins(at) && sentenceEnd().Match(r.line[:at]) {
+		if (r.line[at] == '<' || r.line[at] == '[') && begins(at) && endsSentence(r.line[:at]) {
 			r.calls = at
 			return true
 		}

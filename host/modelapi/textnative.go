@@ -22,12 +22,12 @@ import (
 var (
 	nativeStart = lazy.Regexp(`^ ?(?:` + nativeMarks + `|<tool_call>(?:[\w-]{1,64}<arg_key>|\s*\[)|` +
 		`(?:<\|start\|>assistant)?(?: ?to=functions\.[\w-]+)?<\|channel\|>(?:commentary|analysis))`)
-	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out, and
-	// sentenceEnd what is before it on the line. No quotation, code span, list, table or comment has such a line, and no
-	// abbreviation before an example is a sentence.
+	// sentenceStart is nativeStart after a sentence or reasoning, without the line break that most models leave out.
 	sentenceStart = lazy.Regexp(`^(?:` + nativeMarks + `|<tool_call>\s*(?:[\w-]{1,64}\s*(?:$|<)|[\[{<]|$))`)
-	sentenceEnd   = lazy.Regexp("^ ?(?:[^\\s`>|#*+\\-/\\d\"'][^`]*)?" +
-		`(?:(?:[^.\s]{2}[.!?]+|[…。！？]|</think>|\[/THINK\])[ \t]*|\pL:)$`)
+	// sentenceHead is how such a line begins: not like a quotation, list, table, comment or the name of a speaker.
+	sentenceHead = lazy.Regexp(`^ ?(?:\pL+[^\pL:]|<think>|</think>|\[/THINK\]|[…。！？])`)
+	sentenceEnd  = lazy.Regexp(`(?:[^.\s]{2}[.!?]+|[…。！？]|</think>|\[/THINK\])$`)
+	abbreviation = lazy.Regexp(`(?i)(?:^|[^\pL])(?:al|approx|bsp|bzw|ca|cf|etc|ex|fig|incl|resp|vgl|viz|vs)[.…]+$`)
 	// pythonStart is nativeStart for what has no mark of its own, and may be an example: only a whole text is a call.
 	pythonStart = lazy.Regexp(`^ ?\[` + pythonName)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, Granite, Phi, Nemotron, DeepSeek, Kimi and
@@ -307,12 +307,37 @@ func formOf(text []byte) (form *xmlForm) {
 	return form
 }
 
-// quotingForm returns the form of the call that a line begins, alone or with an argument; nil if it begins none.
+// endsSentence reports whether a call may follow what a line has before it.
+func endsSentence(before []byte) bool {
+	text := bytes.TrimRight(before, " \t")
+	last := text[max(0, len(text)-maxSentenceEnd):]
+	return sentenceEnd().Match(last) && !abbreviation().Match(last) && bytes.IndexByte(text, '`') < 0 &&
+		bytes.Count(text, []byte{'"'})%2 == 0 && // no quotation is open
+		sentenceHead().Match(text[:min(len(text), maxStart)])
+}
+
+// maxSentenceEnd is how much of a line says whether a sentence ends there.
+const maxSentenceEnd = 24 // bytes
+
+// quotingForm returns the form of the call that a line begins, alone or with an argument, also behind a sentence; nil if
+// it begins none.
 func quotingForm(line []byte) *xmlForm {
-	for _, f := range xmlForms {
-		head := f.head().Find(line)
-		if f != glmForm && head != nil && (len(head) == len(line) || f.argument().Match(line[len(head):])) {
-			return f
+	if bytes.HasPrefix(line, []byte("<arg_")) && glmForm.opened(line) > 0 {
+		return glmForm
+	}
+	for at := range line {
+		if at > 0 && (line[at] != '<' || !endsSentence(line[:at])) {
+			continue
+		}
+		call := line[at:]
+		for _, f := range xmlForms {
+			head := f.head().Find(call)
+			if head == nil || f == glmForm && (at == 0 || f.opened(call) <= 0) {
+				continue
+			}
+			if len(head) == len(call) || f.argument().Match(call[len(head):]) {
+				return f
+			}
 		}
 	}
 	return nil

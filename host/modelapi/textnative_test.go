@@ -93,7 +93,7 @@ func TestNativeTextCalls(t *testing.T) {
 	message := regexp.MustCompile(`^(<\|start\|>| to=|<\|channel\|>)`)
 	for text, arguments := range nativeTexts {
 		for _, whole := range []string{text, "\n" + text + "\n", "I look.\n\n" + text, "I look." + text, "看。" + text, "So? " + text,
-			"For you:" + text, "I look... " + text, "Is it?</think> " + text, "</think>" + text} {
+			"I look... " + text, "Is it?</think> " + text, "</think>" + text} {
 			want := wanted(arguments...)
 			before := strings.TrimSuffix(strings.TrimSuffix(whole, "\n"), text)
 			if strings.TrimSpace(before) != "" &&
@@ -266,7 +266,9 @@ func TestExamplesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for text := range nativeTexts {
 		for _, before := range []string{"Tags, e.g. ", "The form is ", "So: ", "A b.c ", "It is `x`. ", "(It is so) ", "> So. ", "- So. ",
-			"* So. ", "1. So. ", "# So. ", "\"So. ", "'So. ", "| So. ", "// So. ", "    So. ", "`So. "} {
+			"* So. ", "1. So. ", "# So. ", "\"So. ", "'So. ", "| So. ", "// So. ", "    So. ", "`So. ",
+			"For you:", "Cf. ", "Say so, etc. ", "“So. ", "• So. ", "[12:03] So. ", "Model: So. ", "&gt; So. ", "@@ So. ", "$ So. ",
+			"; So. ", "It says \"So. "} {
 			whole := "It writes tags.\n\n" + before + strings.ReplaceAll(text, "\n", " ")
 			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
 			good, _, _ := streamText(t, strings.SplitAfter(whole, " ")...)
@@ -296,6 +298,23 @@ func TestCallsBehindLongSentences(t *testing.T) {
 				want && len(calls) != 1 || strings.Contains(text, "`") && len(calls) > 0 {
 				t.Fatalf("%v, %v, %v, %v of\n%q", calls, good, refused, err, pieces)
 			}
+		}
+	}
+}
+
+// What a value of a call behind a sentence quotes is no call, when the text goes on so that the outer one is none.
+func TestQuotedBehindSentence(t *testing.T) {
+	t.Parallel()
+	inner := "\n```tool_call\n{\"name\": \"p__a\", \"arguments\": {}}\n```\n"
+	for _, call := range []string{
+		"<tool_call>p__b\n<arg_key>x</arg_key>\n<arg_value>" + inner + "</arg_value>\n</tool_call>",
+		"<tool_call>p__b<arg_key>x</arg_key><arg_value>" + inner + "</arg_value></tool_call>",
+		"<function=p__b>\n<parameter=x>" + inner + "</parameter>\n</function>",
+		"<minimax:tool_call><invoke name=\"p__b\">\n<parameter name=\"x\">" + inner + "</parameter>\n</invoke>",
+	} {
+		calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte("I look."+call+"\nThat is all.\n"))
+		if err != nil || len(calls) > 0 {
+			t.Errorf("%v, %v of\n%s", calls, err, call)
 		}
 	}
 }
