@@ -490,3 +490,14 @@ func refuses(t *testing.T, f modelapi.Format, message string, want []bool) {
 		}
 	}
 }
+
+// A result of the Responses API has an output too, and is no response.
+func TestResponsesResultIsNoResponse(t *testing.T) {
+	t.Parallel()
+	for _, output := range []string{`"x"`, `[{"type":"function_call","call_id":"d","name":"p__a","arguments":"{}"}]`} {
+		calls, err := modelapi.ParseCalls(modelapi.FormatOpenAIResponses, []byte(`{"call_id":"c","output":`+output+`}`))
+		if err != nil || len(calls) > 0 {
+			t.Errorf("%v, %v of %s", calls, err, output)
+		}
+	}
+}

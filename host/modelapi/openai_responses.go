@@ -40,7 +40,7 @@ func responsesCalls(v value) ([]host.Call, error) {
 		return nil, err
 	case o.has("error") && !o.has("type"):
 		return nil, o.vendorError()
-	case o.has("output") && !o.has("type"): // items of other types may have one
+	case o.has("output") && !o.has("type") && !o.has("call_id"): // items of other types, and results, may have one
 		calls, err := o.member("output").each(responsesCalls)
 		items, _ := o.member("output").items()
 		if n := len(items); n > 0 {
