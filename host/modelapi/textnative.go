@@ -319,8 +319,8 @@ func endsSentence(before []byte) bool {
 // maxSentenceEnd is how much of a line says whether a sentence ends there.
 const maxSentenceEnd = 24 // bytes
 
-// quotingForm returns the form of the call that a line begins, alone or with an argument, also behind a sentence; nil if
-// it begins none.
+// quotingForm returns the form of the call that a line begins, alone or with an argument, also behind a sentence. It is
+// nil if the line begins none.
 func quotingForm(line []byte) *xmlForm {
 	if bytes.HasPrefix(line, []byte("<arg_")) && glmForm.opened(line) > 0 {
 		return glmForm
