@@ -84,7 +84,8 @@ var inspectRows = []row{
 	{"sw_vers|xcode-select", "productName productVersion buildVersion p print-path version", spec{max: -1, oneDash: true}},
 	{"route|arp", "a e n v", noWords},
 	{"pwdx", "", spec{check: checkNumbers}},
-	{"fuser", "a m n= u v 4 6 all mount user verbose namespace=", spec{operands: mixed}},
+	{"fuser", "a m n= u v 4 6 all mount user verbose namespace=", // it may read options behind --
+		spec{operands: mixed, check: operandsAre(func(o Word) bool { return !strings.HasPrefix(o.Text, "-") }, " may kill")}},
 	{"sysctl", "a n N all names values", spec{check: checkSysctl}},
 	{"nvidia-smi", "L q i= d= list-gpus query id= query-gpu= query-compute-apps= format=", noWords},
 	{"lsb_release", "a c d i r s all short", noWords},

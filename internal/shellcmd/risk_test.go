@@ -92,7 +92,7 @@ func TestRiskOfFamilies(t *testing.T) {
 			keyctl print|read 1, hf|huggingface-cli upload a, croc|wormhole send a, croc --code a send b, ffsend upload a,
 			crane append|mutate|copy|cp|tag a, apptainer|singularity push a, wrangler rollback, wrangler deployments rollback,
 			hub create, npm team destroy a, glab repo archive a, glab api -X|--method DELETE|PUT a, glab api a -f b=c,
-			expose share http://a, apt-key del|adv a, yt-dlp --exec|--exec=a rm\ a b, rpm -q --pipe sh a, rclone ls --password-command 'rm\ a' b,
+			expose share http://a, apt-key del|adv a, yt-dlp --exec|--exec=a rm\ a b, rpm -q --pipe sh a, fuser -- -k a, rclone ls --password-command 'rm\ a' b,
 			smbclient //a/b, msmtp|swaks|rsh|rcp|rlogin a, supervisorctl stop|restart|update all, rc-service a stop, sv restart a,
 			initctl stop a, openstack|talosctl delete|reboot|reset a, openstack server stop|create a,
 			adb shell|exec-out rm\ -rf\ /sdcard/a, adb -s a shell rm\ a|'rm\ a', adb reboot,
