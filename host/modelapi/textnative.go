@@ -325,7 +325,7 @@ func quotingForm(line []byte) *xmlForm {
 	if bytes.HasPrefix(line, []byte("<arg_")) && glmForm.opened(line) > 0 {
 		return glmForm
 	}
-	for at := range line {
+	for at := range line[:min(len(line), maxFenceLine)] {
 		if at > 0 && (line[at] != '<' || !endsSentence(line[:at])) {
 			continue
 		}

@@ -302,6 +302,19 @@ func TestCallsBehindLongSentences(t *testing.T) {
 	}
 }
 
+// Of a line that begins a block only the start is examined for what it quotes: all of it took time in the square.
+func TestLongLineBehindAQuotation(t *testing.T) {
+	t.Parallel()
+	text := "[TOOL_CALLS]x\nIt is.\n<tool_call>{" + strings.Repeat("ab.<", 1<<20) + "\n"
+	began := time.Now()
+	if calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text)); len(calls) > 0 {
+		t.Errorf("%v, %v", calls, err)
+	}
+	if took := time.Since(began); took > 30*time.Second { // in place of one; it took more than a minute
+		t.Errorf("it took %s", took)
+	}
+}
+
 // What a value of a call behind a sentence quotes is no call, when the text goes on so that the outer one is none.
 func TestQuotedBehindSentence(t *testing.T) {
 	t.Parallel()
