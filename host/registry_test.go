@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -124,18 +124,12 @@ func TestSchemasOfUncalledToolsAreNotKept(t *testing.T) {
 		tools[i].InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"anyOf":[{}` +
 			strings.Repeat(",{}", 7000) + `]}}}`)
 	}
-	heap := func() int {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
-	before := heap()
+	before := testutil.HeapInUse()
 	h := single(t, answering(sdk.Text("fine"), nil, tools...), host.Options{})
 	if listed, problems := h.Tools(t.Context()); len(listed) != len(tools) || len(problems) > 0 {
 		t.Fatalf("%d tools, %v", len(listed), problems)
 	}
-	if grown := heap() - before; grown > 16<<20 {
+	if grown := testutil.HeapInUse() - before; grown > 16<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	succeeded(t, h.Call(t.Context(), call("test__"+tools[0].Name, "")))

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -104,15 +105,9 @@ func TestBrokerIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
+	before := testutil.HeapInUse()
 	within(time.Second, g.done()) // it lives on, and keeps dialing
-	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+	if grown := testutil.HeapInUse() - before; grown > 16<<20 {
 		t.Errorf("the host's memory grew by %d bytes in a second", grown)
 	}
 	g.child.kill("") // it ignores everything else

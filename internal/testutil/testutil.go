@@ -196,3 +196,13 @@ func PNG(size int) string {
 	return string(binary.BigEndian.AppendUint32(bytes.Clone(out.Bytes()[:last]), uint32(padding))) + string(chunk) +
 		string(out.Bytes()[last:])
 }
+
+// HeapInUse is how many bytes of the heap are in use, without what waits to be collected. The first collection only
+// moves pooled memory aside; the second frees it.
+func HeapInUse() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

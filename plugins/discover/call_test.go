@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -343,20 +343,10 @@ func TestOutputIsStreamed(t *testing.T) {
 	}
 }
 
-// live is how much memory is in use, without what waits to be collected. The first collection only moves pooled memory
-// aside; the second frees it.
-func live() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 func TestFloodOfOutput(t *testing.T) {
 	const printed = 200_000_000
 	c := newProject(t).calling(t, "yes ä | head -c 200000000", usual)
-	before, peak, streamed, events, reported := live(), uint64(0), 0, 0, false
+	before, peak, streamed, events, reported := testutil.HeapInUse(), 0, 0, 0, false
 	begin := time.Now()
 	r, err := call(t.Context(), t, c, "one", `{}`, func(e sdk.Event) {
 		streamed += len(e.Data)
@@ -364,7 +354,7 @@ func TestFloodOfOutput(t *testing.T) {
 			t.Errorf("an event of %d bytes", len(e.Data))
 		}
 		if events++; events%100 == 0 {
-			peak = max(peak, live())
+			peak = max(peak, testutil.HeapInUse())
 		}
 		reported = reported || strings.Contains(e.Message, "has too many events")
 	})

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -212,24 +212,14 @@ func TestEventsHoldAllOutputInWholeCharacters(t *testing.T) {
 	}
 }
 
-// inUse is the memory in use, without uncollected garbage. The first collection only clears pools; the second frees
-// them.
-func inUse() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 func TestFloodOfOutput(t *testing.T) {
 	const printed = 100_000_000
 	p := sdktest.Start(t, newPlugin())
-	before, peak, streamed, events := inUse(), uint64(0), 0, 0
+	before, peak, streamed, events := testutil.HeapInUse(), 0, 0, 0
 	watch := func(e sdk.Event) {
 		streamed += len(e.Data)
 		if events++; events%20 == 0 {
-			peak = max(peak, inUse())
+			peak = max(peak, testutil.HeapInUse())
 		}
 	}
 	begin := time.Now()
