@@ -126,10 +126,11 @@ func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, 
 	t := &Tool{Tool: declared, Plugin: l.name, plugin: l.plugin, declared: &declared}
 	kept, err := t.removeInvisible()
 	input, output, foreign := t.InputSchema, t.OutputSchema, t.ForeignSchema
-	t.schemas = sync.OnceValue(func() *schemas { return compileSchemas(input, output, foreign) })
+	compile := func() *schemas { return compileSchemas(input, output, foreign) }
+	t.schemas = sync.OnceValue(compile)
 	if !checked {
 		// Most tools are never called, and a compiled schema takes a thousand times its bytes: it is not kept.
-		compiled := compileSchemas(input, output, foreign)
+		compiled := compile()
 		err = errors.Join(err, compiled.err)
 		t.Unchecked = compiled.unchecked
 	}

@@ -74,16 +74,13 @@ func serveEndless(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	case strings.HasSuffix(r.URL.Path, "/Describe") && os.Getenv("DESCRIBE") != "":
 		_ = floodBodies[os.Getenv("DESCRIBE")](w)
-	case strings.HasSuffix(r.URL.Path, "/Call") && strayFrames[toolOf(body[5:])] != nil:
-		conn, head := r.Context().Value(connKey{}).(net.Conn), strayFrames[toolOf(body[5:])]
-		frames := bytes.Repeat(append(slices.Clone(head), make([]byte, int(head[1])<<8|int(head[2]))...), 256)
-		for out := 0; out < gibibyte; out += len(frames) {
-			if _, err := conn.Write(frames); err != nil {
-				return
-			}
-		}
 	case strings.HasSuffix(r.URL.Path, "/Call"):
-		_ = floodBodies[toolOf(body[5:])](w)
+		tool := toolOf(body[5:])
+		if head, strays := strayFrames[tool]; strays {
+			sendStrays(r.Context().Value(connKey{}).(net.Conn), head)
+			return
+		}
+		_ = floodBodies[tool](w)
 	case strings.HasSuffix(r.URL.Path, "/Describe"):
 		described.Add(1)
 		_ = frame(w, number(6, 1)) // dynamic
@@ -102,6 +99,16 @@ var strayFrames = map[string][]byte{
 	"answers to pings":      {0, 0, 8, 6, 1, 0, 0, 0, 0},
 	"priorities":            {0, 0, 5, 2, 0, 0, 0, 0x7f, 0xff},
 	"an unknown type":       {0, 50, 0, 0xee, 0, 0, 0, 0, 0},
+}
+
+// sendStrays sends frames until a gibibyte is sent.
+func sendStrays(conn net.Conn, head []byte) {
+	frames := bytes.Repeat(append(slices.Clone(head), make([]byte, int(head[1])<<8|int(head[2]))...), 256)
+	for out := 0; out < gibibyte; out += len(frames) {
+		if _, err := conn.Write(frames); err != nil {
+			return
+		}
+	}
 }
 
 var described atomic.Int64 // how often it was asked to describe itself

@@ -192,7 +192,7 @@ func compile(raw json.RawMessage, r *reader) (*Schema, error) {
 func (s *Schema) verdict(v any) (valid bool, why string) {
 	lib, err := s.lib()
 	if err != nil {
-		return false, fmt.Sprintf("cannot be checked, the schema library failed: %v", err)
+		return false, libraryFailed(err)
 	}
 	return lib.verdict(v)
 }
@@ -234,8 +234,12 @@ func (l *library) verdict(v any) (valid bool, why string) {
 	defer l.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			valid, why = false, fmt.Sprintf("cannot be checked, the schema library failed: %v", p)
+			valid, why = false, libraryFailed(p)
 		}
 	}()
 	return l.schema.Validate(v).IsValid(), "does not fit its schema"
+}
+
+func libraryFailed(cause any) string {
+	return fmt.Sprintf("cannot be checked, the schema library failed: %v", cause)
 }
